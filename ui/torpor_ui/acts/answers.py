@@ -1,5 +1,6 @@
 """Approves and rejects tasks that wait for a person."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from torpor_client.changes import approvals, commands, effects, operations
@@ -28,8 +29,9 @@ class AnswerAct:
         key, note = self._checked(request)
         sentences: list[str] = []
         lines: list[str] = []
+        asking = await objects.asking_taskruns(caller, key, request.tasks)
         for task in request.tasks:
-            taskrun = await _asking(caller, key, task)
+            taskrun = _one(asking, key, task)
             sentences += effects.of_answer(self._verb, task.ref, approvals.question(taskrun))
             lines.append(commands.answer(self._verb, key.namespace, key.name, task.ref, note))
         return ActPreview(effects=tuple(sentences), command="\n".join(lines))
@@ -38,9 +40,10 @@ class AnswerAct:
         """Write the answer. The policy of the API server checks that the caller is one of the approvers."""
         key, note = self._checked(request)
         word = approvals.VERBS[self._verb]
+        asking = await objects.asking_taskruns(caller, key, request.tasks)
 
         async def answered(task: InstanceKey) -> str:
-            taskrun = await _asking(caller, key, task)
+            taskrun = _one(asking, key, task)
             written = approvals.annotations(taskrun, word, caller.user, note)
             await objects.change(caller, TASKRUNS, taskrun, lambda item: operations.annotate(item, written))
             return f"{task.ref} of {key.name} {word}"
@@ -57,9 +60,8 @@ class AnswerAct:
         return request.only_run(), note
 
 
-async def _asking(caller: Caller, key: RunKey, task: InstanceKey) -> Object:
-    """Return the TaskRun that waits for an answer. Raises ProblemError."""
-    found = [item for item in await objects.taskruns_of(caller, key, task) if approvals.asks(item)]
-    if not found:
+def _one(asking: Mapping[InstanceKey, Object], key: RunKey, task: InstanceKey) -> Object:
+    """Return the TaskRun of an instance. Raises ProblemError if it does not wait for an answer."""
+    if task not in asking:
         raise errors.cannot(f"{task.ref} of {key.name} does not wait for an approval")
-    return found[0]
+    return asking[task]

@@ -7,7 +7,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
-from torpor_client.changes import operations
+from torpor_client.changes import approvals, operations
 from torpor_client.changes.operations import Operations
 from torpor_kubernetes.client import errors as api_errors
 from torpor_kubernetes.client.api import Object
@@ -17,7 +17,7 @@ from torpor_views.model import RunView, instances_by_task
 from torpor_wire import constants, names
 
 from torpor_ui import errors
-from torpor_ui.cluster.bounded_lists import PAGE
+from torpor_ui.cluster.bounded_lists import DEFERRED, PAGE, read_each
 from torpor_ui.cluster.caller import Caller
 from torpor_ui.presentation.keys import InstanceKey, RunKey
 
@@ -81,11 +81,26 @@ def _with_instances(workflow: Mapping[str, Any], views: Sequence[InstanceView]) 
     return replace(run, instances=instances_by_task(views, run.uid))
 
 
-async def taskruns_of(caller: Caller, key: RunKey, instance: InstanceKey) -> list[Object]:
-    """Return the TaskRuns of one instance. Needs no right to read Workflows."""
-    selector = f"{constants.LABEL_WORKFLOW}={names.label(key.name)},{constants.LABEL_TASK}={names.label(instance.task)}"
-    page = await caller.api.list(TASKRUNS, key.namespace, label_selector=selector)
-    return [item for item in page.items if InstanceView.parse(item).path == instance.path]
+async def asking_taskruns(caller: Caller, key: RunKey, tasks: Sequence[InstanceKey]) -> Mapping[InstanceKey, Object]:
+    """Return the TaskRuns of these instances that wait for an answer. Needs no right to read Workflows.
+
+    Each task is listed once, also for many of its instances, and a thread looks for them.
+    """
+    wanted, found = frozenset(tasks), dict[InstanceKey, Object]()
+
+    def take(items: Sequence[Object]) -> None:
+        for item in filter(approvals.asks, items):
+            view = InstanceView.parse(item)
+            if (instance := InstanceKey(view.task, view.path)) in wanted:
+                found[instance] = item
+
+    for task in dict.fromkeys(instance.task for instance in tasks):
+        selector = f"{constants.LABEL_WORKFLOW}={names.label(key.name)},{constants.LABEL_TASK}={names.label(task)}"
+        if not await read_each(
+            caller.api, TASKRUNS, [key.namespace], take, field_selector=DEFERRED, label_selector=selector
+        ):
+            raise errors.unavailable(f"not all instances of task {task} could be read")
+    return found
 
 
 async def template(caller: Caller, namespace: str, name: str) -> Object:

@@ -7,10 +7,15 @@ from contextlib import aclosing
 from torpor_kubernetes.client import errors as api_errors
 from torpor_kubernetes.client.api import Api, Object
 from torpor_kubernetes.client.resources import Resource
+from torpor_wire.state import State
 
 OBJECTS_MAX = 20_000
 PAGE = 250
 """Objects of a page: its JSON is decoded on the event loop."""
+
+
+DEFERRED = f"status.state={State.DEFERRED}"
+"""The field selector of TaskRuns that wait."""
 
 
 async def read_each(  # noqa: PLR0913 - the options of a list
@@ -20,6 +25,7 @@ async def read_each(  # noqa: PLR0913 - the options of a list
     take: Callable[[Sequence[Object]], None],
     *,
     field_selector: str = "",
+    label_selector: str = "",
     most: int = OBJECTS_MAX,
 ) -> bool:
     """Give each page to `take`, in a thread. Return whether these were all. Raises ApiError.
@@ -28,7 +34,7 @@ async def read_each(  # noqa: PLR0913 - the options of a list
     """
     number = 0
     for namespace in namespaces:
-        pages = api.pages(resource, namespace, field_selector=field_selector, limit=PAGE)
+        pages = api.pages(resource, namespace, field_selector=field_selector, label_selector=label_selector, limit=PAGE)
         try:
             async with aclosing(pages):
                 async for page in pages:

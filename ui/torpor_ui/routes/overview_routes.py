@@ -29,7 +29,6 @@ from torpor_ui.routes.scope import Scope, scope_of
 from torpor_ui.routes.services import Services
 
 QUOTAS = Resource(group="", version="v1", plural="resourcequotas", kind="ResourceQuota")
-_DEFERRED = "status.state=Deferred"
 _TASKRUNS_MAX = 10_000
 _REPLICAS_MAX = 50
 _METRICS_BYTES = 2**20
@@ -61,7 +60,9 @@ class OverviewRoutes:
             def take(items: Sequence[Object]) -> None:
                 views.extend(approval_list.asking(items))
 
-            await bounded_lists.read_each(caller.api, TASKRUNS, scope.namespaces, take, field_selector=_DEFERRED)
+            await bounded_lists.read_each(
+                caller.api, TASKRUNS, scope.namespaces, take, field_selector=bounded_lists.DEFERRED
+            )
             return views
 
         views = await self._services.scans.get(caller, f"approvals/{scope.name}", read)
@@ -85,7 +86,7 @@ class OverviewRoutes:
                     statistics.add(item)
 
             whole = await bounded_lists.read_each(
-                caller.api, TASKRUNS, scope.namespaces, take, field_selector=_DEFERRED
+                caller.api, TASKRUNS, scope.namespaces, take, field_selector=bounded_lists.DEFERRED
             )
             notes += [] if whole else [f"only the first {statistics.total:,} waits are counted"]
             leases = await _leases(caller, notes)

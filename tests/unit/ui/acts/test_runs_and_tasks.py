@@ -117,6 +117,13 @@ async def test_an_approval_is_answered_once(cluster: MadeUpApi, page: Browser, r
     assert outcome["failed"] == [{"key": "load/0", "message": "load/0 of etl does not wait for an approval"}]
 
 
+@pytest.mark.attack
+async def test_an_answer_for_many_instances_lists_their_task_once(cluster: MadeUpApi, page: Browser, run: Any) -> None:
+    outcome = await act(page, "reject", runs=[RUN], tasks=[f"load/{number}" for number in range(50)])
+    assert len(outcome["failed"]) == 50
+    assert len([line for line in cluster.requests if line.endswith("/taskruns")]) == 1
+
+
 async def test_many_runs_wait_no_longer_than_one_for_the_operator(
     cluster: MadeUpApi, page: Browser, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
