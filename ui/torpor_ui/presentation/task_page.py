@@ -202,9 +202,7 @@ def _event(event: Fields) -> Json:
 
 
 def _pod_yaml(pods: Sequence[Mapping[str, Any]]) -> Json:
-    latest = max(
-        pods, key=lambda pod: str(json_fields.fields(pod.get("metadata")).get("creationTimestamp")), default=None
-    )
+    latest = max(pods, key=_created, default=None)
     return {} if latest is None else {"pod": as_yaml(latest)}
 
 

@@ -125,6 +125,15 @@ async def test_an_inline_result_is_json(cluster: MadeUpApi, page: Browser, run: 
     }
 
 
+@pytest.mark.attack
+async def test_numbers_that_json_does_not_have_are_shown_as_texts(
+    cluster: MadeUpApi, page: Browser, run: Object
+) -> None:
+    cluster.server.put(TASKRUNS, instance(run, "Succeeded", result='{"rows": [1e999, NaN, 3]}'))
+    detail = await page.get("api/run/live/data/etl/task/load/0")
+    assert detail["result"]["inline"] == {"rows": ["inf", "nan", 3]}
+
+
 async def test_a_result_of_the_archive_is_streamed_as_json(cluster: MadeUpApi, page: Browser, run: Object) -> None:
     with_result(cluster, run, LISTED, "list", length=2)
     content, _ = await result(page, "?show=1")
