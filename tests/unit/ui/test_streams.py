@@ -143,6 +143,7 @@ async def test_hostile_text_is_data_in_every_event(cluster: MadeUpApi, page: Bro
         *("api/run/live/data/..%2f..%2fx/yaml", "api/run/live/Data/x/yaml", "api/run/live/data/x%00/yaml"),
         *("api/runs?ns=../x", "api/runs?since=nan", "api/runs?limit=-1", "api/runs?source=all%0a"),
         *("api/runs?label=a", "api/runs?cursor=x", "api/runs?cursor=e30gMQ=="),
+        f"api/runs?cursor={'W1tb' * 1500}",
     ],
 )
 async def test_made_up_names_and_parameters_are_refused(page: Browser, path: str) -> None:

@@ -1,5 +1,6 @@
 """Triggerers as the page shows them: replicas by their Leases and metrics, pools, and statistics of waits. Pure."""
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -170,6 +171,7 @@ def _label(labels: str, name: str) -> str:
 
 def _number(written: str) -> float:
     try:
-        return float(written)
+        number = float(written)
     except ValueError:
         return 0.0
+    return number if math.isfinite(number) else 0.0

@@ -206,7 +206,7 @@ def _parse_cursor(given: str | None) -> dict[str, str] | None:
     try:
         cursor = json.loads(base64.urlsafe_b64decode(given[:_CURSOR_MAX]))
         valid = isinstance(cursor, dict) and all(isinstance(each, str) for pair in cursor.items() for each in pair)
-    except ValueError:
+    except (ValueError, RecursionError):
         valid = False
     if not valid:
         raise errors.invalid("the cursor is not one that this server has given")

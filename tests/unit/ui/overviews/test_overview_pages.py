@@ -124,6 +124,12 @@ def test_the_metrics_of_a_replica_are_read_leniently() -> None:
 
 
 @pytest.mark.attack
+def test_a_metric_that_is_no_number_counts_nothing() -> None:
+    metrics = triggerer_page.parse_metrics('torpor_shards_owned 9e999\ntorpor_loop_blocked_total{class="x"} 9e999\n')
+    assert (metrics.shards, metrics.blocked) == (0, {})
+
+
+@pytest.mark.attack
 async def test_a_caller_without_rights_in_the_system_namespace_gets_notes(cluster: MadeUpApi) -> None:
     cluster.users["ml-token"] = User(name="mia", reads={"ml"})
     async with opened_page(endpoint(cluster, "ml-token"), namespaces=("ml",)) as page:
