@@ -9,12 +9,15 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from torpor_ui import errors
 from torpor_ui.cluster.caller import Caller
 
 KEPT_SECONDS = 15.0
 CALM = 10.0
 """A scan is done again after this many times what it took, if that is longer."""
 SCANS_MAX = 200
+RUNNING_MAX = 6
+"""Scans of one identity at the same time: each reads thousands of objects."""
 
 T = TypeVar("T")
 
@@ -35,11 +38,12 @@ class Scans:
         self._scans: dict[tuple[str, str], _Scan] = {}
 
     async def get(self, caller: Caller, name: str, scan: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Return the result of a scan, which may be some seconds old. Raises what the scan raises."""
+        """Return the result of a scan, which may be some seconds old. Raises what the scan raises, or ProblemError."""
         self._sweep()
         key = (caller.key, name)
         known = self._scans.get(key)
         if known is None:
+            self._check_share(caller)
             known = self._scans[key] = _Scan(task=asyncio.create_task(scan()), began=self._monotonic())
             known.task.add_done_callback(lambda task: self._end(key, task))
         result: T = await asyncio.shield(known.task)
@@ -49,6 +53,11 @@ class Scans:
         """Forget the results of a caller, who has just changed something."""
         for key in [key for key, scan in self._scans.items() if key[0] == caller.key and scan.until is not None]:
             del self._scans[key]
+
+    def _check_share(self, caller: Caller) -> None:
+        running = sum(1 for (owner, _), scan in self._scans.items() if owner == caller.key and scan.until is None)
+        if running >= RUNNING_MAX:
+            raise errors.too_many(f"{running} overviews are read for you now", "Try again in a moment.")
 
     def _end(self, key: tuple[str, str], task: asyncio.Task[Any]) -> None:
         scan = self._scans.get(key)

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import pytest
 from torpor_ui.cluster.caller import Caller
+from torpor_ui.errors import ProblemError
 from torpor_ui.feeds import scans
 from torpor_ui.feeds.scans import Scans
 
@@ -82,3 +83,15 @@ async def test_a_long_scan_is_kept_for_longer() -> None:
     assert await kept.get(caller("a"), "x", slow) == 30.0
     now[0] += 200.0
     assert await kept.get(caller("a"), "x", slow) == 30.0
+
+
+@pytest.mark.attack
+async def test_an_identity_runs_a_few_scans_at_once() -> None:
+    kept, release = Scans(), asyncio.Event()
+    running = [asyncio.create_task(kept.get(caller("a"), str(n), release.wait)) for n in range(scans.RUNNING_MAX)]
+    await asyncio.sleep(0)
+    with pytest.raises(ProblemError, match="overviews are read for you now"):
+        await kept.get(caller("a"), "more", FakeScan())
+    assert await kept.get(caller("b"), "more", FakeScan()) == 1
+    release.set()
+    assert await asyncio.gather(*running) == [True] * scans.RUNNING_MAX
