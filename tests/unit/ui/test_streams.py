@@ -3,10 +3,13 @@
 import asyncio
 import json
 import socket
+from collections.abc import Coroutine
+from typing import Any, Never
 
 import pytest
 from torpor_kubernetes.client.resources import TASKRUNS, WORKFLOWS
-from torpor_ui.feeds import change_log, run_list
+from torpor_ui.errors import ProblemError
+from torpor_ui.feeds import change_log, feed, run_list
 from torpor_ui.http import event_stream
 from yarl import URL
 
@@ -149,3 +152,24 @@ async def test_hostile_text_is_data_in_every_event(cluster: MadeUpApi, page: Bro
 async def test_made_up_names_and_parameters_are_refused(page: Browser, path: str) -> None:
     async with page.session.get(URL(f"{page.url}/{path}", encoded=True)) as response:
         assert response.status in {400, 404}, await response.text()
+
+
+class UnreadableFeed(feed.Feed):
+    """A feed whose first list never arrives."""
+
+    def _work(self) -> list[Coroutine[Any, Any, Never]]:
+        return []
+
+    async def ready(self) -> None:
+        await asyncio.Event().wait()
+
+
+@pytest.mark.attack
+async def test_a_viewer_does_not_wait_for_ever_for_the_first_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feed, "READY_SECONDS", 0.01)
+    unread = UnreadableFeed()
+    with pytest.raises(ProblemError, match="no complete list"):
+        async with unread.viewed(asyncio.Event()):
+            pass
+    assert (unread.viewers, unread.ended) == (0, False)
+    unread.close()

@@ -19,6 +19,8 @@ INTERVAL = 0.5
 """Seconds between two wake-ups of the viewers."""
 LINGER_SECONDS = 20.0
 """A feed outlives its last viewer by this: a page that is loaded again finds it."""
+READY_SECONDS = 60.0
+"""A viewer waits so long for the first state. The feed goes on for the next one."""
 WATCH_SECONDS = 60
 """Length of a watch: the API server checks the identity and its rights again when the next one begins."""
 FATAL = (api_errors.Forbidden, api_errors.NotFound)
@@ -110,9 +112,12 @@ class Feed:
     async def _until_ready(self) -> None:
         ready = asyncio.create_task(self.ready())
         try:
-            await asyncio.wait([ready, *([self._task] if self._task else [])], return_when=asyncio.FIRST_COMPLETED)
+            works = [ready, *([self._task] if self._task else [])]
+            ended, _ = await asyncio.wait(works, timeout=READY_SECONDS, return_when=asyncio.FIRST_COMPLETED)
             if self.problem is not None:
                 raise self.problem
+            if not ended:
+                raise errors.unavailable(f"the API server has sent no complete list within {READY_SECONDS:g} s")
             await ready
         finally:
             ready.cancel()
