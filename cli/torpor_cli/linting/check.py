@@ -132,7 +132,12 @@ def problems(document: Mapping[str, Any], kind: str, classes: Classes) -> Iterat
         rejected = [problem for problem in of_policies if problem.severity is Severity.ERROR]
         # The model of the operator rejects this field too, and then reports nothing else.
         unreadable = [*invalid, *(problem for problem in rejected if problem.path[-1] == "python")]
-        yield from _semantics(kind, schema.without(stored, {problem.path for problem in unreadable}), rejected, classes)
+        yield from _semantics(
+            kind,
+            schema.without(stored, {problem.path for problem in unreadable if problem.path[-1] != "name"}),
+            rejected,
+            classes,
+        )
 
 
 def _expressions(kind: str, document: Mapping[str, Any]) -> Iterator[LintProblem]:

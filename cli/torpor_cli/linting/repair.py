@@ -46,8 +46,10 @@ def repair(spec: Mapping[str, Any]) -> Repaired | None:
         repaired = {name: value for name, value in repaired.items() if name not in names}
         tasks = repaired.get("tasks")
         if isinstance(tasks, list):
+            stubs = {index: _stub(tasks[index], index) for index in invalid}
             replaced |= {str(tasks[index]["name"]) for index in invalid if _has_name(tasks[index])}
-            repaired["tasks"] = [_stub(task, n) if n in invalid else task for n, task in enumerate(tasks)]
+            replaced |= {stub["name"] for stub in stubs.values()}
+            repaired["tasks"] = [stubs.get(index, task) for index, task in enumerate(tasks)]
     return None
 
 

@@ -39,6 +39,12 @@ def test_a_reference_to_a_task_that_is_not_valid_is_no_second_error() -> None:
     assert paths(broken, reader) == {"spec.tasks[0].retries.limit"}
 
 
+def test_a_reference_to_the_name_with_underscores_is_no_second_error() -> None:
+    reader = python("b", args={"rows": "${tasks.load_all.results}"})
+    named = python("load-all", expand=[{"name": "x", "over": [1]}], python="ingest.tasks:load")
+    assert paths(named, reader) == {"spec.tasks[0].name"}
+
+
 def test_params_that_are_not_valid_are_no_error_of_expressions() -> None:
     reader = python("b", args={"day": "${params.day}"})
     assert paths(reader, params=["day"]) == {"spec.params"}
