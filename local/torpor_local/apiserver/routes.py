@@ -6,9 +6,11 @@ from http import HTTPStatus
 
 from torpor_kubernetes.client.resources import (
     BACKFILLS,
+    CLAIMS,
     CONFIG_MAPS,
     EVENTS,
     LEASES,
+    NAMESPACES,
     PODS,
     SCHEDULES,
     TASKRUNS,
@@ -46,7 +48,8 @@ class ResourceRoutes:
 
     def __init__(self) -> None:
         self._resources: dict[str, Resource] = {}
-        for resource in (WORKFLOWS, TASKRUNS, TEMPLATES, SCHEDULES, BACKFILLS, PODS, CONFIG_MAPS, EVENTS, LEASES):
+        own = (WORKFLOWS, TASKRUNS, TEMPLATES, SCHEDULES, BACKFILLS)
+        for resource in (*own, PODS, CONFIG_MAPS, EVENTS, LEASES, NAMESPACES, CLAIMS):
             self.serve(resource)
 
     def serve(self, resource: Resource) -> None:
