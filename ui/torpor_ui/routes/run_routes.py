@@ -139,7 +139,7 @@ class _RunViewer:
         found = {key: feed.instance(name) for name, key in changes}
         changed = [each for each in found.values() if each is not None]
         gone = [key for key, each in found.items() if each is None]
-        content = frames.delta(frame, before, changed, gone)
+        content = await asyncio.to_thread(frames.delta, frame, before, changed, gone)
         if content is not None:
             await self._stream.send("delta", content)
 
