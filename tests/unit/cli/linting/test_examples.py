@@ -25,3 +25,15 @@ def test_the_files_of_the_examples_are_clean() -> None:
         problem for source in sources.read([str(_FOLDER)], recursive=True) for problem in lint_text(source.text)
     ]
     assert [problem for problem in problems if problem.severity is Severity.ERROR] == []
+
+
+_TRANSLATIONS = sorted(path for peer in ("argo", "tekton") for path in (_FOLDER / f"from-{peer}").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("path", _TRANSLATIONS, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_a_translated_example_is_clean_and_names_its_origin(path: Path) -> None:
+    text = path.read_text()
+    assert lint_text(text) == ()
+    shows, origin, _ = text.split("\n", 2)
+    assert shows.startswith("# ")
+    assert origin.startswith(f"# In {path.parent.name.removeprefix('from-').title()}: ")
