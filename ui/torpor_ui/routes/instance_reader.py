@@ -99,7 +99,7 @@ class InstanceReader:
 
     async def _run(self, caller: Caller, run: RunKey) -> tuple[RunView, Facts | None]:
         """The run with its TaskRuns and facts, or without both."""
-        feed = self._services.feeds.known(caller, f"run/{run.namespace}/{run.name}", RunFeed)
+        feed = self._services.known_run(caller, run.namespace, run.name)
         if feed is not None and feed.page is not None:
             return await feed.run(), feed.facts()
         try:
@@ -111,11 +111,7 @@ class InstanceReader:
     @asynccontextmanager
     async def _feed(self, caller: Caller, run: RunKey) -> AsyncGenerator[RunFeed, None]:
         """The feed of a run, which whoever looks at the instance looks at, too."""
-
-        def make() -> RunFeed:
-            return RunFeed(caller, run.namespace, run.name, self._services.instances)
-
-        feed = self._services.feeds.get(caller, f"run/{run.namespace}/{run.name}", make, RunFeed)
+        feed = self._services.run(caller, run.namespace, run.name)
         async with feed.viewed(asyncio.Event()):
             yield feed
 

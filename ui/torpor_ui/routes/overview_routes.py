@@ -18,7 +18,6 @@ from torpor_ui.acts.rights import Right
 from torpor_ui.cluster import bounded_lists
 from torpor_ui.cluster.archive import SYSTEM
 from torpor_ui.cluster.caller import Caller
-from torpor_ui.feeds.run_list import RunListFeed
 from torpor_ui.http.context import caller_of, json_response
 from torpor_ui.presentation import approval_list, cluster_page, keys, triggerer_page
 from torpor_ui.presentation.approval_list import Answerer
@@ -123,16 +122,10 @@ class OverviewRoutes:
         async with AsyncExitStack() as stack:
             rows: list[RunRow] = []
             for namespace in scope.namespaces:
-                feed = self._feed(caller, namespace)
+                feed = self._services.run_list(caller, namespace)
                 await stack.enter_async_context(feed.viewed(asyncio.Event()))
                 rows += feed.rows()
             return rows
-
-    def _feed(self, caller: Caller, namespace: str | None) -> RunListFeed:
-        def make() -> RunListFeed:
-            return RunListFeed(caller.api, namespace, self._services.rows)
-
-        return self._services.feeds.get(caller, f"runs/{namespace or ''}", make, RunListFeed)
 
 
 async def _leases(caller: Caller, notes: list[str]) -> list[Object]:

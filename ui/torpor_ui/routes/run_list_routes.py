@@ -82,7 +82,7 @@ class RunListRoutes:
         async with AsyncExitStack() as stack:
             feeds: list[RunListFeed] = []
             for namespace in filters.namespaces or (None,):
-                feeds.append(self._feed(caller, namespace))
+                feeds.append(self._services.run_list(caller, namespace))
                 feeds[-1].start()
             readable: list[RunListFeed] = []
             for feed in feeds:
@@ -96,12 +96,6 @@ class RunListRoutes:
                     readable.append(feed)
             woken.clear()  # a feed that has ended has set it
             yield readable
-
-    def _feed(self, caller: Caller, namespace: str | None) -> RunListFeed:
-        def make() -> RunListFeed:
-            return RunListFeed(caller.api, namespace, self._services.rows)
-
-        return self._services.feeds.get(caller, f"runs/{namespace or ''}", make, RunListFeed)
 
     async def _archived(
         self, caller: Caller, filters: RunFilters, cursor: dict[str, str] | None, limit: int, notes: list[str]

@@ -92,13 +92,8 @@ class RunRoutes:
 
     @asynccontextmanager
     async def _feed(self, request: web.Request, woken: asyncio.Event) -> AsyncGenerator[RunFeed, None]:
-        caller = caller_of(request)
         namespace, name = name_in(request, "namespace"), name_in(request, "name")
-
-        def make() -> RunFeed:
-            return RunFeed(caller, namespace, name, self._services.instances)
-
-        feed = self._services.feeds.get(caller, f"run/{namespace}/{name}", make, RunFeed)
+        feed = self._services.run(caller_of(request), namespace, name)
         async with feed.viewed(woken):
             yield feed
 

@@ -15,7 +15,6 @@ from torpor_wire import constants, names
 from torpor_ui import errors
 from torpor_ui.cluster.caller import Caller
 from torpor_ui.errors import ProblemError
-from torpor_ui.feeds.run_list import RunListFeed
 from torpor_ui.http.context import caller_of, json_response, name_in
 from torpor_ui.presentation import run_rows, schedule_page
 from torpor_ui.presentation.run_rows import RunRow
@@ -66,16 +65,10 @@ class ScheduleRoutes:
     async def _live_runs(self, caller: Caller, scope: Scope) -> Sequence[RunRow]:
         """The live runs of the namespaces, which the list of runs watches, too."""
         async with AsyncExitStack() as stack:
-            feeds = [self._feed(caller, namespace) for namespace in scope.namespaces]
+            feeds = [self._services.run_list(caller, namespace) for namespace in scope.namespaces]
             for feed in feeds:
                 await stack.enter_async_context(feed.viewed(asyncio.Event()))
             return [row for feed in feeds for row in feed.rows()]
-
-    def _feed(self, caller: Caller, namespace: str | None) -> RunListFeed:
-        def make() -> RunListFeed:
-            return RunListFeed(caller.api, namespace, self._services.rows)
-
-        return self._services.feeds.get(caller, f"runs/{namespace or ''}", make, RunListFeed)
 
 
 async def _runs(caller: Caller, namespace: str, schedule: str) -> tuple[list[RunRow], list[str]]:
