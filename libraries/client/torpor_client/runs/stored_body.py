@@ -84,9 +84,12 @@ class _JoinedLines:
         self._rest = bytearray()
 
     def feed(self, chunk: bytes) -> bytes:
-        self._rest += chunk
-        *lines, rest = self._rest.split(b"\n")
-        self._rest = rest
+        ended, newline, rest = chunk.rpartition(b"\n")
+        if not newline:  # an item of 8 MiB comes in many chunks, and is searched once
+            self._rest += chunk
+            return b""
+        lines = (self._rest + ended).split(b"\n")
+        self._rest = bytearray(rest)
         return b"".join(map(self._joined, lines))
 
     def finish(self) -> bytes:
