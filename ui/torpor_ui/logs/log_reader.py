@@ -3,6 +3,7 @@
 Nothing is kept: lines pass through as they arrive.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ FOLLOW_SECONDS = 3600.0
 READ_SECONDS = 900.0
 _ENTRIES_MAX = 5000
 _ARCHIVE_PAGES = 10
+_LINES_AT_ONCE = 200
+"""Lines of a chunk to read before other tasks get their turn: a chunk can have thousands."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,8 +146,10 @@ class LogReader:
 
 async def _lines(chunks: AsyncIterator[bytes], cutter: LineCutter) -> AsyncIterator[str]:
     async for chunk in chunks:
-        for line in cutter.feed(chunk):
+        for number, line in enumerate(cutter.feed(chunk), 1):
             yield line
+            if number % _LINES_AT_ONCE == 0:
+                await asyncio.sleep(0)
     for line in cutter.finish():
         yield line
 
