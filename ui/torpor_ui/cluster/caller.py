@@ -121,8 +121,7 @@ class Callers:
         return caller
 
     def _new(self, credential: Credential) -> Caller:
-        if len(self._callers) >= CALLERS_MAX:
-            self.expire()
+        self.expire()
         if len(self._callers) >= CALLERS_MAX:
             raise errors.too_many(f"{CALLERS_MAX} people use this page now", "Try again later.")
         transport = self._transport
