@@ -123,7 +123,7 @@ LOCAL: Mapping[str, Expectation] = {
     "work-avoidance": Expectation(tasks={"check": [True, False], "work": ["worked on shard-2"]}),
     "k8s-wait": Expectation(
         tasks={"wait": "2026-11-20T08:00:00Z", "after": "migrate is complete"},
-        options=["--event", 'wait="2026-11-20T08:00:00Z"'],
+        options=["--event", 'wait={"name": "migrate", "result": "2026-11-20T08:00:00Z"}'],
     ),
     "http-hello-world": Expectation(
         tasks={"good": "ok", "print": "the server is ok"},

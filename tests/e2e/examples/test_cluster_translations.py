@@ -8,8 +8,9 @@ import pytest
 import yaml
 from torpor_crds.models import workflow as workflows
 from torpor_crds.models.workflow import Workflow
-from torpor_kubernetes.client.resources import SCHEDULES, SECRETS, WORKFLOWS
+from torpor_kubernetes.client.resources import SCHEDULES, SECRETS, WORKFLOWS, Resource
 from torpor_wire import constants
+from torpor_wire.state import State
 
 from tests.e2e.examples import from_argo, from_tekton, translation
 from tests.e2e.examples.translation import Expectation
@@ -18,6 +19,7 @@ from tests.e2e.support.stage import TIMEOUT, ClusterFixture
 pytestmark = pytest.mark.long
 
 PLAIN = "torpor-e2e-plain:dev"
+JOBS = Resource(group="batch", version="v1", plural="jobs", kind="Job")
 EXAMPLES: Mapping[str, Expectation] = {
     f"{folder}/{name}.yaml": expected
     for folder, module in (("from-argo", from_argo), ("from-tekton", from_tekton))
@@ -85,3 +87,27 @@ async def test_the_end_of_a_run_starts_another_one(stage: ClusterFixture) -> Non
 
     run = await started_by(stage, body["metadata"]["name"])
     assert await result(stage, run.metadata.name, "hello") == "after extract"
+
+
+def job(name: str) -> dict[str, Any]:
+    """Return a Job that ends at once, in a pod that a restricted namespace admits."""
+    container = {
+        "name": "main",
+        "image": PLAIN,
+        "command": ["true"],
+        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+    }
+    security = {"runAsUser": 65532, "runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+    pod = {"restartPolicy": "Never", "securityContext": security, "containers": [container]}
+    return {"metadata": {"name": name}, "spec": {"template": {"spec": pod}}}
+
+
+async def test_the_wait_for_a_job_ends_when_the_job_is_complete(stage: ClusterFixture) -> None:
+    await stage.start("run", document("from-argo/k8s-wait.yaml")["spec"])
+    await stage.reached("run", "wait", State.DEFERRED)
+
+    await stage.api.create(JOBS, stage.namespace, job("migrate"))
+
+    assert (await stage.ended("run")).status.state == "Succeeded"
+    assert (await result(stage, "run", "wait")).startswith("20")
+    assert await result(stage, "run", "after") == "migrate is complete"
