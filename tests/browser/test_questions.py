@@ -105,7 +105,7 @@ async def night(cluster: MadeUpApi) -> AsyncIterator[None]:
 
 
 def _archive_run(cluster: MadeUpApi, name: str, start: float, end: float) -> None:
-    status = {"state": "Succeeded", "startTime": times.rfc3339(start), "completionTime": times.rfc3339(end)}
+    status: Object = {"state": "Succeeded", "startTime": times.rfc3339(start), "completionTime": times.rfc3339(end)}
     status |= {"conditions": runs.verdict("Succeeded")}
     metadata = {"uid": f"uid-{name}", "creationTimestamp": times.rfc3339(start)}
     cluster.archive.add(runs.workflow("data", name, {"tasks": [TASK]}, status, **metadata))
