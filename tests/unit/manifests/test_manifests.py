@@ -177,6 +177,7 @@ def test_a_set_up_namespace_lets_the_operator_create_objects_only_there() -> Non
     assert creates == {
         ("ClusterRole torpor-operator-namespace", "taskruns, workflows"),
         ("ClusterRole torpor-operator-namespace", "pods"),
+        ("ClusterRole torpor-operator-namespace", "persistentvolumeclaims"),
         ("ClusterRole torpor-operator-namespace", "events"),
     }
 

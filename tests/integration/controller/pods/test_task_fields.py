@@ -5,7 +5,7 @@ from tests.integration.controller.stage import ControllerFixture, shell
 DEFAULTS = '{"retries": {"limit": 5, "delay": "0s", "when": "exitCode == 75"}, "pod": {"labels": {"team": "data"}}}'
 
 
-def test_defaults_volumes_and_rules_of_retries_work_with_the_installed_rights(stage: ControllerFixture) -> None:
+def test_task_fields_work_with_the_installed_rights(stage: ControllerFixture) -> None:
     patch = {"metadata": {"annotations": {"torpor.dev/defaults": DEFAULTS}}}
     path = f"/api/v1/namespaces/{stage.namespace}"
     stage.server.request("PATCH", path, patch, content_type="application/merge-patch+json").expect(200)
