@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.integration.controller.poison.test_poison_status import HELD
 from tests.integration.controller.stage import ControllerFixture, Object, python
-from tests.integration.controller.test_poison_status import HELD
 from tests.support.manifests import manifest
 
 pytestmark = pytest.mark.usefixtures("undisturbed")
