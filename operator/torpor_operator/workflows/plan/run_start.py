@@ -40,12 +40,21 @@ def start(run: RunContext) -> WorkflowPlan | None:
     own = run.workflow.spec.defaults
     match defaults_of(run, own):
         case WorkflowPlan() as held:
-            return held
+            return _end_unstarted(run) or held
         case Pending(needs):
             return WorkflowPlan(needs=needs)
         case defaults:
             added = None if defaults is None or defaults == own else as_json(defaults)
             return WorkflowPlan(actions=(SetFinalizers(finalizers=finalizers, defaults=added),))
+
+
+def _end_unstarted(run: RunContext) -> WorkflowPlan | None:
+    """The end of a run that is cancelled or stopped while it waits; None if it is not."""
+    spec = run.workflow.spec
+    if not spec.cancel and not spec.stop:
+        return None
+    field = "spec.cancel" if spec.cancel else "spec.stop"
+    return invalid_run.fail(run, RunVerdict.failed(Reason.CANCELLED, f"{field} was set"))
 
 
 def defaults_of(run: RunContext, own: TaskDefaults | None) -> TaskDefaults | Pending | WorkflowPlan | None:

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from torpor_operator.model.actions import ReadNamespace
 from torpor_operator.model.snapshot import NamespaceFacts
 from torpor_operator.settings import Settings
@@ -59,12 +60,14 @@ def test_a_run_waits_until_invalid_defaults_are_corrected() -> None:
     assert world.advance(10).state("a") is State.RUNNING
 
 
-def test_a_run_that_is_cancelled_meanwhile_ends() -> None:
+@pytest.mark.parametrize("field", ["cancel", "stop"])
+def test_a_run_that_is_ended_while_it_waits_ends(field: str) -> None:
     world = _unstarted(container("a"))
     world.api.namespace = NamespaceFacts(defaults="{")
-    world.workflow["spec"]["cancel"] = True
+    world.settle().workflow["spec"][field] = True
     world.settle()
-    assert world.stored.status.state in {RunState.PENDING, RunState.FAILED}
+    assert world.stored.status.completion_time is not None
+    assert world.condition()[1:] == ("Cancelled", f"spec.{field} was set")
 
 
 def test_only_a_pod_with_privileges_costs_a_read_of_the_namespace() -> None:
