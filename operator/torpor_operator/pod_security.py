@@ -4,6 +4,8 @@ By default the root file system is read-only with an emptyDir at /tmp, user and 
 limit. The author of a task can change these, as far as the Pod Security level of the namespace allows (ADR 0057).
 """
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, NamedTuple
@@ -18,6 +20,9 @@ _UNSET = SecurityContext()
 _NO_FIELDS = PodFields()
 _NO_CAPABILITIES = Capabilities()
 ROOT = 0
+_APPARMOR = "container.apparmor.security.beta.kubernetes.io/"
+"""Annotations that the API server takes for fields of the security context."""
+_APPARMOR_PROFILE = re.compile(r"runtime/default|localhost/[^$]*")
 _RESTRICTED_CAPABILITIES = frozenset({"NET_BIND_SERVICE"})
 _BASELINE_CAPABILITIES = frozenset(
     {"AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE", "SETFCAP"}
@@ -83,19 +88,41 @@ def namespace_level(label: str) -> PodSecurityLevel:
 
 def refusal(context: SecurityContext | None, namespace: str, label: str) -> str:
     """Why a namespace does not allow the security context; empty if it does."""
-    required = required_level(context)
-    if required.level <= namespace_level(label):
-        return ""
-    level, allowed = required.level.name.lower(), label or PodSecurityLevel.RESTRICTED.name.lower()
-    return (
-        f"pod.securityContext.{required.field} needs Pod Security level {level}, and namespace {namespace} allows "
-        f"{allowed}: an administrator can set its label {constants.POD_SECURITY_LABEL}: {level}"
-    )
+    return _refusal(_of_context(context), namespace, label)
 
 
 def pod_refusal(chosen: PodFields, namespace: str, label: str) -> str:
     """The same for all containers that the author chooses."""
-    return next(filter(None, (refusal(context, namespace, label) for context in contexts(chosen))), "")
+    return next(filter(None, (_refusal(each, namespace, label) for each in requirements(chosen))), "")
+
+
+def requirements(chosen: PodFields) -> Iterator[LevelRequirement]:
+    """What the pod requires of its namespace: its security contexts, and what reaches the node without one."""
+    yield from map(_of_context, contexts(chosen))
+    for name, value in chosen.annotations.items():
+        if name.startswith(_APPARMOR) and not _APPARMOR_PROFILE.fullmatch(value):
+            yield LevelRequirement(PodSecurityLevel.PRIVILEGED, f"annotations: {name}")
+    for sidecar in chosen.sidecars:
+        if any(port.get("hostPort") for port in sidecar.ports):
+            yield LevelRequirement(PodSecurityLevel.PRIVILEGED, "sidecars.ports.hostPort")
+        probes = (sidecar.startup_probe, sidecar.readiness_probe, sidecar.liveness_probe)
+        if any(isinstance(how, dict) and how.get("host") for probe in probes for how in (probe or {}).values()):
+            yield LevelRequirement(PodSecurityLevel.PRIVILEGED, "sidecars: host of a probe")
+
+
+def _of_context(context: SecurityContext | None) -> LevelRequirement:
+    level, field = required_level(context)
+    return LevelRequirement(level, f"securityContext.{field}")
+
+
+def _refusal(required: LevelRequirement, namespace: str, label: str) -> str:
+    if required.level <= namespace_level(label):
+        return ""
+    level, allowed = required.level.name.lower(), label or PodSecurityLevel.RESTRICTED.name.lower()
+    return (
+        f"pod.{required.field} needs Pod Security level {level}, and namespace {namespace} allows "
+        f"{allowed}: an administrator can set its label {constants.POD_SECURITY_LABEL}: {level}"
+    )
 
 
 def contexts(chosen: PodFields) -> tuple[SecurityContext, ...]:

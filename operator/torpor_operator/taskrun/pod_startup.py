@@ -47,7 +47,7 @@ def refusal(view: TaskRunView, chosen: PodFields | None) -> Step | None:
     The admission policy refuses them at the Workflow, and Kubernetes at the pod. But Kubernetes allows everything in a
     namespace without a level, where no administrator has chosen one (ADR 0057). Only privileges cost a read.
     """
-    required = () if chosen is None else map(pod_security.required_level, pod_security.contexts(chosen))
+    required = () if chosen is None else pod_security.requirements(chosen)
     if chosen is None or all(each.level is PodSecurityLevel.RESTRICTED for each in required):
         return None
     need = ReadNamespace(view.taskrun.metadata.namespace)

@@ -149,3 +149,36 @@ def test_privileges_of_a_sidecar_count() -> None:
         assert "runAsUser needs" in pod_security.pod_refusal(chosen, "n", "restricted")
         assert not pod_security.pod_refusal(chosen, "n", "baseline")
         assert "runAsNonRoot" not in pod_security.of_pod(chosen)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("sidecar", "field"),
+    [
+        ({"ports": [{"containerPort": 80, "hostPort": 80}]}, "sidecars.ports.hostPort"),
+        ({"startupProbe": {"httpGet": {"port": 80, "host": "169.254.169.254"}}}, "sidecars: host of a probe"),
+        ({"livenessProbe": {"tcpSocket": {"port": 2379, "host": "127.0.0.1"}}}, "sidecars: host of a probe"),
+    ],
+)
+def test_a_sidecar_reaches_the_node_only_where_it_is_allowed(sidecar: dict[str, Any], field: str) -> None:
+    chosen = fields(sidecars=[{"name": "db", "image": "postgres", **sidecar}])
+    for label in ("", "restricted", "baseline"):
+        assert f"pod.{field} needs Pod Security level privileged" in pod_security.pod_refusal(chosen, "n", label)
+    assert not pod_security.pod_refusal(chosen, "n", "privileged")
+
+
+def test_ports_and_probes_of_the_pod_itself_need_no_level() -> None:
+    probe = {"httpGet": {"port": 80, "path": "/"}, "periodSeconds": 1}
+    sidecar = {"name": "db", "image": "postgres", "ports": [{"containerPort": 80}], "readinessProbe": probe}
+    assert not pod_security.pod_refusal(fields(sidecars=[sidecar]), "n", "")
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("profile", "is_allowed"),
+    [("unconfined", False), ("${params.x}", False), ("runtime/default", True), ("localhost/own", True)],
+)
+def test_an_annotation_that_ends_apparmor_needs_a_level(profile: str, *, is_allowed: bool) -> None:
+    chosen = fields(annotations={"container.apparmor.security.beta.kubernetes.io/main": profile, "team": "unconfined"})
+    assert (not pod_security.pod_refusal(chosen, "n", "baseline")) is is_allowed
+    assert not pod_security.pod_refusal(chosen, "n", "privileged")

@@ -89,3 +89,10 @@ def test_elsewhere_its_task_fails_and_other_tasks_go_on() -> None:
     assert (status.state, status.reason) == (State.FAILED, "LaunchFailed")
     assert "runAsUser needs Pod Security level baseline" in (status.message or "")
     assert len(world.live_pods("b")) == 1
+
+
+def test_a_sidecar_with_a_port_of_the_node_fails_its_task() -> None:
+    sidecar = {"name": "db", "image": "postgres", "ports": [{"containerPort": 80, "hostPort": 80}]}
+    world = PlanFixture(container("a", pod={"sidecars": [sidecar]})).settle()
+    assert "hostPort needs Pod Security level privileged" in (world.run("a").status.message or "")
+    assert world.pods == {}
