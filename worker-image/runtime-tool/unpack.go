@@ -107,8 +107,24 @@ func unpack(from io.Reader, folder string, limit *budget) error {
 			return err
 		}
 	}
-	_, err = io.Copy(io.Discard, from) // what follows the end of the archive also has a digest
-	return err
+	return discard(from, limit)
+}
+
+// discard reads what follows the end of an archive, because it has a digest too. Compressed, it can be terabytes.
+func discard(from io.Reader, limit *budget) error {
+	buffer := make([]byte, len(zeros))
+	for {
+		count, err := from.Read(buffer)
+		if taken := limit.takeBytes(int64(count)); taken != nil {
+			return taken
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return notAnArchive(err)
+		}
+	}
 }
 
 func unpackEntry(root *os.Root, header *tar.Header, content io.Reader, limit *budget) error {

@@ -93,6 +93,11 @@ func TestUnpackingIsBounded(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "entries") {
 		t.Error(err)
 	}
+	followed := io.MultiReader(bytes.NewReader(tarOf(entry{"x", "", tar.TypeReg, "text"})), io.LimitReader(endless{}, 64<<20))
+	err = unpack(followed, filepath.Join(t.TempDir(), "x"), &budget{1 << 20, 10})
+	if err == nil || !strings.Contains(err.Error(), "limit of an input") {
+		t.Error(err)
+	}
 	lying := tarOf(entry{"x", "", tar.TypeReg, "text"})
 	copy(lying[124:136], "77777777777\x00") // a size of 8 GiB
 	if err := unpack(bytes.NewReader(lying), filepath.Join(t.TempDir(), "x"), &budget{1 << 20, 10}); err == nil {
