@@ -81,7 +81,7 @@ func download(client *http.Client, source httpSpec, target string, limit *budget
 	request.Header.Set("User-Agent", "torpor-tool")
 	response, err := client.Do(request)
 	if err != nil {
-		return err
+		return withoutQuery(err) // a redirect may lead to a signed URL
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {

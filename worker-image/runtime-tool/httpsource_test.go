@@ -53,6 +53,10 @@ func TestAWebServerIsASource(t *testing.T) {
 			http.Redirect(to, request, "http://169.254.169.254/latest", http.StatusFound)
 			return
 		}
+		if request.URL.Path == "/signed" {
+			http.Redirect(to, request, "http://127.0.0.1:1/object?signature=secret", http.StatusFound)
+			return
+		}
 		io.WriteString(to, "content")
 	}))
 	defer server.Close()
@@ -73,6 +77,9 @@ func TestAWebServerIsASource(t *testing.T) {
 		t.Error(string(text))
 	}
 	if code, said := try("/", digestOf(nil)); code != exitContent || !strings.Contains(said, "SHA-256") {
+		t.Error(code, said)
+	}
+	if code, said := try("/signed", ""); code != exitUnavailable || strings.Contains(said, "secret") {
 		t.Error(code, said)
 	}
 	if code, said := try("/away", ""); code != exitContent || !strings.Contains(said, "link-local") {
