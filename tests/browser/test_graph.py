@@ -1,5 +1,7 @@
 """The graph of a run: folding, keys, zoom, and before a run begins."""
 
+import re
+
 import pytest
 from playwright.async_api import Locator, expect
 from torpor_kubernetes.client.resources import WORKFLOWS
@@ -72,6 +74,8 @@ async def test_a_change_of_the_run_changes_its_box(cluster: MadeUpApi, open_view
 async def test_a_mapped_task_is_one_box_that_opens_what_failed(open_view: OpenView) -> None:
     window = await open_view(f"run/live/data/{BIG}/graph")
     await expect(box(window, "task:load")).to_contain_text("/600")
+    await expect(box(window, "task:load").get_by_text("load", exact=True)).to_be_in_viewport(ratio=1)
+    await expect(box(window, "task:load")).to_have_attribute("title", re.compile("^load: .*/600, .* failed"))
     await box(window, "task:load").click()
     await expect(window.page.get_by_role("complementary")).to_contain_text("Failed", timeout=30_000)
 

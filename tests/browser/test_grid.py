@@ -35,6 +35,14 @@ async def test_only_the_rows_in_sight_are_elements(open_view: OpenView) -> None:
     await expect(rows(window).last).to_contain_text("load", timeout=10_000)
 
 
+async def test_the_head_is_above_its_columns_beside_an_open_instance(open_view: OpenView) -> None:
+    window = await open_view(f"{GRID}?task=load/3")
+    await expect(window.page.get_by_role("complementary")).to_be_visible()
+    await expect(rows(window).nth(1)).to_contain_text("Succeeded")
+    tracks = "(row) => getComputedStyle(row).gridTemplateColumns"
+    assert await rows(window).nth(0).evaluate(tracks) == await rows(window).nth(1).evaluate(tracks)
+
+
 async def test_a_filter_without_a_hit_says_how_to_see_more(open_view: OpenView) -> None:
     window = await open_view(f"{GRID}?text=nothing-has-this")
     await window.seen("No instance fits.")

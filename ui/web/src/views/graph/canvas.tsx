@@ -97,7 +97,7 @@ const Box = memo(function Box({ box, rect, active, current, critical, onUse, onA
     onUse(box);
   };
   return (
-    <div id={`box-${box.id}`} role="button" tabIndex={-1} title={plain(box.name)} style={styleOf(rect)} onClick={use}
+    <div id={`box-${box.id}`} role="button" tabIndex={-1} title={`${plain(box.name)}: ${plain(detailOf(box))}`} style={styleOf(rect)} onClick={use}
       class={`graph-box tone-${box.tone}${box.mapped || group ? " many" : ""}${active ? " active" : ""}${current ? " current" : ""}${critical ? " critical" : ""}${box.state === "" && !group ? " before" : ""}`}>
       <div class="row graph-box-line">
         {group ? <Icon name="right" size={12} /> : <ToneMark tone={box.tone} />}{group ? <span class="sr">{g.folded}</span> : null}
