@@ -68,6 +68,9 @@ class FileBucket:
         except (BaseError, OSError) as error:
             raise RefusedError(_unavailable(error)) from error
         expected = {object_name(prefix, number): length for number, length in enumerate(part_sizes(size))}
+        if others := len(sizes.keys() - expected.keys()):  # they would be kept with the file, and counted by no quota
+            message = f"the object store has {others} parts that a file of {size} bytes does not have"
+            raise RefusedError(errors.invalid(f"{message}: begin a new upload"))
         kept = {name: length for name, length in sizes.items() if name in expected}
         if kept != expected:
             message = (
