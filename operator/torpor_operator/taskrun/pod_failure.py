@@ -53,7 +53,7 @@ def ended_without_report(view: TaskRunView, pod: Pod) -> Step:
     if pod.failed_to_start:
         return step.fail(view, Reason.LAUNCH_FAILED, f"{_named(pod)} cannot start: {pod.end_message}")
     if pod.container:
-        return step.fail(view, Reason.ERROR, f"{_named(pod)} failed: {pod.end_message}")
+        return step.fail(view, Reason.ERROR, f"{_named(pod)} failed: {pod.end_message}", exit_code=pod.exit_code)
     if view.taskrun.spec.container is not None and pod.exit_code is not None:
         return step.fail(view, Reason.ERROR, pod.end_message, exit_code=pod.exit_code)
     if status.state is State.SCHEDULED and pod.exit_code == constants.EXIT_FORBIDDEN:

@@ -165,3 +165,17 @@ def test_a_step_never_has_the_name_of_another_container(name: str) -> None:
     world = started({"name": name, "command": ["x"]}, {"name": "two", "command": ["x"]})
     assert world.status.state == "Failed"
     assert "rename" in world.condition()[2]
+
+
+def test_the_exit_code_of_a_failed_step_is_that_of_the_attempt() -> None:
+    world = started(retries={"limit": 3, "when": "exitCode == 7"})
+    ended = {"terminated": {"exitCode": 7, "reason": "Error"}}
+    world.kubelet(
+        "a",
+        {
+            "phase": "Failed",
+            "initContainerStatuses": [{"name": "build", "state": ended}],
+            "containerStatuses": [{"name": "main", "state": {"waiting": {"reason": "PodInitializing"}}}],
+        },
+    )
+    assert (world.run("a").status.state, world.run("a").status.exit_code) == ("UpForRetry", 7)
