@@ -72,7 +72,8 @@ def verdict(workflow: Workflow, outcomes: Sequence[TaskOutcome], ending: RunVerd
     broken = next((outcome for outcome in decisive if outcome.state is TaskState.FAILED), None)
     broken = broken or next((outcome for outcome in decisive if outcome.state in TASK_BROKEN), None)
     if broken is None:
-        message = f"failed tasks that may fail: {_names(sorted(tolerated))}" if tolerated else ""
+        failed = sorted(each.task for each in outcomes if each.task in tolerated and each.state is TaskState.FAILED)
+        message = f"failed tasks that may fail: {_names(failed)}" if failed else ""
         return RunVerdict(state=RunState.SUCCEEDED, succeeded="True", reason=Reason.SUCCEEDED, message=message)
     message = f"task {broken.task}: {broken.message or broken.reason or broken.state}{_also_failed(broken, outcomes)}"
     return RunVerdict.failed(broken.reason or Reason.TASK_FAILED, message)

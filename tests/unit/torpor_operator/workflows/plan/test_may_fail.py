@@ -34,6 +34,7 @@ def test_the_failure_counts_for_the_rule_of_downstream_tasks(rule: str, state: s
         world.succeed("b")
     assert world.tasks() == {"a": "Failed", "b": state}
     assert world.stored.status.state == RunState.SUCCEEDED
+    assert world.condition()[2] == "failed tasks that may fail: a"
 
 
 @pytest.mark.parametrize(
