@@ -1,6 +1,6 @@
 """What decisions need to know of a task's pod, read from the API server's JSON."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -155,22 +155,31 @@ def _failing_other(status: Mapping[str, Any], sidecars: frozenset[str]) -> Mappi
     """The status of the first other container that fails or cannot start, which keeps the task from starting."""
     if {"running", "terminated"} & _main_status(status).get("state", {}).keys():
         return None
-    container: Mapping[str, Any]
-    for container in status.get("initContainerStatuses", []):
-        state = container.get("state", {})
+    statuses: list[Mapping[str, Any]] = status.get("initContainerStatuses", [])
+    for number, container in enumerate(statuses):
+        state, is_sidecar = container.get("state", {}), container.get("name") in sidecars
+        if is_sidecar and _has_begun(statuses[number + 1 :], sidecars):
+            continue
         waiting, terminated = state.get("waiting") or {}, state.get("terminated") or {}
-        failed = terminated.get("exitCode", 0) != 0 and container.get("name") not in sidecars
+        failed = terminated.get("exitCode", 0) != 0 and not is_sidecar
         if failed or waiting.get("reason", "") not in _INITIALIZING:
             return container
     return None
 
 
+def _has_begun(statuses: Sequence[Mapping[str, Any]], sidecars: frozenset[str]) -> bool:
+    """Whether an init container of these has begun, such as a step: a sidecar before it keeps nothing back."""
+    others = (each.get("state", {}) for each in statuses if each.get("name") not in sidecars)
+    return any({"running", "terminated"} & state.keys() for state in others)
+
+
 def _initializing(status: Mapping[str, Any], sidecars: frozenset[str]) -> Mapping[str, Any]:
     """The status of the first init container that has not ended, or sidecar that is not ready; else empty."""
-    container: Mapping[str, Any]
-    for container in status.get("initContainerStatuses", []):
+    statuses: list[Mapping[str, Any]] = status.get("initContainerStatuses", [])
+    for number, container in enumerate(statuses):
         is_sidecar = container.get("name") in sidecars
-        done = container.get("started") if is_sidecar else "terminated" in container.get("state", {})
+        begun = container.get("started") or _has_begun(statuses[number + 1 :], sidecars)
+        done = begun if is_sidecar else "terminated" in container.get("state", {})
         if not done:
             return container
     return {}

@@ -157,6 +157,18 @@ def test_a_sidecar_that_crashes_before_the_task_fails_the_launch() -> None:
     assert world.run("a").status.state == "Failed"
 
 
+def test_a_sidecar_that_crashes_during_a_step_ends_nothing() -> None:
+    steps = [{"name": "build", "command": ["make"]}, {"name": "push", "command": ["push"]}]
+    world = started({"name": "a", "container": {"steps": steps}, "pod": {"sidecars": [SIDECAR]}})
+    running = {"state": {"running": {}}}
+    ends(world, "Pending", main=WAITING, db=running | {"started": True}, build=running)
+    world.advance(world.settings.image_pull_grace + 1).settle()
+    crash = {"state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 10s"}}, "started": False}
+    ends(world, "Pending", main=WAITING, db=crash, build=running)
+    assert (world.run("a").status.state, world.run("a").status.reason) == ("Running", None)
+    assert len(world.live_pods("a")) == 1
+
+
 def test_a_sidecar_that_is_never_ready_is_named() -> None:
     world = started(TASKS[1])
     pod(world)["spec"]["nodeName"] = "n"
