@@ -53,8 +53,17 @@ def _of_text(text: str, path: Path) -> Iterator[LintProblem]:
     for written, body in dict.fromkeys((match[0], match["body"].strip("- \t\r\n")) for match in matches):
         if not _OF_ENGINE.match(body):
             continue
-        message = f"{written} is not evaluated, since it is not an expression of Torpor; write {form(body)}"
+        torpor = form(body)
+        if _is_cel(path) and torpor.endswith("}"):
+            torpor = f"{torpor.removeprefix('${').removesuffix('}')}, with texts in quotes"
+        message = f"{written} is not evaluated, since it is not an expression of Torpor; write {torpor}"
         yield LintProblem(path=path, rule=LintRule.PEER_SYNTAX, severity=Severity.WARNING, message=message)
+
+
+def _is_cel(path: Path) -> bool:
+    """Whether the field is one expression, which has no `${...}` around it: of a task, its retries, or a Schedule."""
+    of_expressions = len(path) > 1 and (isinstance(path[-2], int) or path[-2] in {"retries", "spec"})
+    return of_expressions and path[-1] in {"when", "failWhen", "result"}
 
 
 def form(body: str) -> str:

@@ -52,6 +52,20 @@ def test_an_expression_of_another_engine_names_the_form_of_torpor(written: str) 
     assert (problem.severity, problem.rule) == (Severity.WARNING, LintRule.PEER_SYNTAX)
 
 
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        (("spec", "tasks", 0, "when"), "tasks.flip.result, with texts in quotes"),
+        (("spec", "tasks", 0, "retries", "when"), "tasks.flip.result, with texts in quotes"),
+        (("spec", "when"), "tasks.flip.result, with texts in quotes"),
+        (("spec", "tasks", 0, "args", "when"), "${tasks.flip.result}"),
+    ],
+)
+def test_a_field_that_is_one_expression_has_no_braces(path: tuple[str | int, ...], expected: str) -> None:
+    (problem,) = peer_syntax.problems("{{tasks.flip.outputs.result}} == heads", path)
+    assert problem.message.endswith(f"; write {expected}")
+
+
 @pytest.mark.parametrize("written", OTHERS)
 def test_an_expression_without_a_form_names_the_reference(written: str) -> None:
     (problem,) = peer_syntax.problems([written], ("spec",))
