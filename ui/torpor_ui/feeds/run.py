@@ -121,7 +121,8 @@ class RunFeed(Feed):
         """Return the run with its instances, as of now. Raises ProblemError if it does not exist."""
         workflow = self.workflow
         if workflow is None:
-            raise errors.not_found(f"there is no run {self.name} in namespace {self.namespace}", "It may be archived.")
+            remedy = "It may be archived: search for its name in the list of runs."
+            raise errors.not_found(f"there is no run {self.name} in namespace {self.namespace}", remedy)
         return await asyncio.to_thread(_view, workflow, [each.view for each in self._taskruns.store.values()])
 
     def facts(self) -> Facts:

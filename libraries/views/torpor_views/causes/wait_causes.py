@@ -137,7 +137,7 @@ def _overdue(run: RunView, instance: InstanceView) -> Cause | None:
         detail += f"{instance.trigger_pool} has responded"
     elif instance.deadline is not None and run.now >= instance.deadline + _OVERDUE:
         detail = f"should have timed out {times.human(run.now - instance.deadline)} ago, but no triggerer of pool "
-        detail += f"{instance.trigger_pool} has responded; the operator ends the wait soon"
+        detail += f"{instance.trigger_pool} has responded; the operator ends the wait a minute after that"
     else:
         return None
     return _cause(run, instance, CauseKind.WAIT_OVERDUE, Urgency.ACT, detail, pool_command(instance))
