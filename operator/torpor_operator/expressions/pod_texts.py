@@ -94,10 +94,15 @@ def applied(pod: PodFields, values: Iterable[PodValue]) -> PodFields | Expressio
         return errors.failed(f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
 
 
-def missing(pod: PodFields, values: Iterable[PodValue], variables: Iterable[EnvValue]) -> str | None:
-    """A field whose expressions have no value, since the pod fields changed after the TaskRun was created."""
+def missing(
+    pod: PodFields, values: Iterable[PodValue], variables: Iterable[EnvValue], *, written: Iterable[PodText]
+) -> str | None:
+    """A field whose expressions have no value, since the pod fields changed after the TaskRun was created.
+
+    `written` are the `texts` of the pod, which all instances of a task share.
+    """
     paths, names = {value.path for value in values}, {variable.name for variable in variables}
-    unknown = [text.field for text in texts(pod) if pointer(text.path) not in paths]
+    unknown = [text.field for text in written if pointer(text.path) not in paths]
     unknown += [f"pod.env: {each.name}" for each in pod.env if each.name not in names and "${" in (each.value or "")]
     return next(iter(unknown), None)
 

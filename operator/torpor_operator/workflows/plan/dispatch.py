@@ -17,6 +17,7 @@ from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
 from torpor_operator.expressions import pod_texts
+from torpor_operator.expressions.pod_texts import PodText
 from torpor_operator.model import volume_claims
 from torpor_operator.model.actions import Action, CreatePod, CreateTaskRun, Need, PostEvent, WorkflowPlan
 from torpor_operator.model.snapshot import PodContext, Snapshot
@@ -139,12 +140,14 @@ def _with_event_reads(view: TaskRunView, readers: frozenset[str]) -> TaskRunView
 
 def _launches(snapshot: Snapshot, runs: Sequence[TaskRun]) -> list[Step]:
     pod_fields = {task.name: task.pod for task in snapshot.workflow.spec.tasks}
-    return [_launch(snapshot, run, pod_fields.get(run.spec.task)) for run in runs]
+    texts = {name: pod_texts.texts(pod_fields.get(name)) for name in {run.spec.task for run in runs}}
+    return [_launch(snapshot, run, pod_fields.get(run.spec.task), texts[run.spec.task]) for run in runs]
 
 
-def _launch(snapshot: Snapshot, run: TaskRun, chosen: PodFields | None) -> Step:
+def _launch(snapshot: Snapshot, run: TaskRun, chosen: PodFields | None, texts: tuple[PodText, ...]) -> Step:
     """Create a pod. Pod fields can change after the TaskRun was created, and their expressions have no values then."""
-    missing = None if chosen is None else pod_texts.missing(chosen, run.spec.pod_values, run.spec.env)
+    spec = run.spec
+    missing = None if chosen is None else pod_texts.missing(chosen, spec.pod_values, spec.env, written=texts)
     if missing is not None:
         message = f"{missing} has an expression that was added after this instance was created: clear the instance"
         return step.fail(view_of(snapshot, run.metadata.name), Reason.LAUNCH_FAILED, message, policy=retry.Policy())

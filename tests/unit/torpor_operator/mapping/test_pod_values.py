@@ -3,6 +3,8 @@
 import pytest
 from torpor_crds.models.pod_fields import PodFields, PodValue
 from torpor_operator.expressions import pod_texts
+from torpor_operator.expressions.pod_texts import PodText
+from torpor_operator.model.actions import CreatePod
 from torpor_operator.model.pod import pod_name
 
 from tests.support.builders import Body, container, python
@@ -131,5 +133,22 @@ def test_a_pointer_names_one_field() -> None:
     applied = pod_texts.applied(fields, [PodValue(path="/labels/a~1b~0c", value="v")])
     assert isinstance(applied, PodFields)
     assert applied.labels == {"a/b~c": "v"}
-    assert pod_texts.missing(fields, [], []) == "pod.labels.a/b~c"
-    assert pod_texts.missing(fields, [PodValue(path="/labels/a~1b~0c", value="v")], []) is None
+    assert pod_texts.missing(fields, [], [], written=[text]) == "pod.labels.a/b~c"
+    assert pod_texts.missing(fields, [PodValue(path="/labels/a~1b~0c", value="v")], [], written=[text]) is None
+
+
+def test_the_texts_of_a_pod_are_found_once_for_all_its_launches(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = [{"name": "x", "over": [*range(20)]}]
+    world = PlanFixture(python("a", expand=many, pod={"labels": {"team": "${params.team}"}}), params=PARAMS).settle()
+    world.api.pods = {}
+    found: list[PodFields | None] = []
+    texts = pod_texts.texts
+
+    def counted(fields: PodFields | None) -> tuple[PodText, ...]:
+        found.append(fields)
+        return texts(fields)
+
+    monkeypatch.setattr(pod_texts, "texts", counted)
+    launches = [action for action in world.plan().actions if isinstance(action, CreatePod)]
+    assert len(launches) == 20
+    assert len(found) < 10
