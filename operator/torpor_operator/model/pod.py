@@ -16,6 +16,9 @@ RUNTIME_CONTAINER = "torpor-runtime"
 FILES_CONTAINER = "torpor-files"
 """The init container that fetches the input files of a task."""
 _INITIALIZING = frozenset({"", "PodInitializing", "ContainerCreating"})
+_MESSAGE_MAX = 4096
+_MESSAGES_MAX = 12 * 1024
+"""Bytes of the termination messages of a pod. The kubelet gives each of its containers an equal share."""
 _MESSAGE_TAIL = 600
 """Characters of a termination message that an end message quotes."""
 
@@ -51,6 +54,7 @@ class Pod:
     failed_to_start: bool = False  # the container's program could not be started
     exited: bool = False  # the program itself ended its process, with any exit code
     termination_message: str = ""
+    message_max: int = _MESSAGE_MAX  # bytes at which the kubelet cuts a termination message
     init_messages: tuple[tuple[str, str], ...] = ()  # termination messages of init containers that ended well, by name
     outcome_nonce: str = ""  # which each outcome document of its program contains
 
@@ -119,6 +123,7 @@ def parse_pod(body: Mapping[str, Any]) -> Pod:
         failed_to_start=terminated.get("reason") in {"StartError", "ContainerCannotRun"},
         exited=terminated.get("reason") in {"Completed", "Error"},
         termination_message=str(terminated.get("message") or ""),
+        message_max=min(_MESSAGE_MAX, _MESSAGES_MAX // max(_count(spec), 1)),
         init_messages=_init_messages(status, _sidecar_names(spec)),
         outcome_nonce=metadata.get("annotations", {}).get(constants.OUTCOME_NONCE, ""),
     )
@@ -134,6 +139,10 @@ def _waiting_message(container: Mapping[str, Any], waiting: Mapping[str, Any]) -
 def _sidecar_names(spec: Mapping[str, Any]) -> frozenset[str]:
     """The init containers that restart: they run beside the task and never end before it."""
     return frozenset(each["name"] for each in spec.get("initContainers", []) if each.get("restartPolicy") == "Always")
+
+
+def _count(spec: Mapping[str, Any]) -> int:
+    return sum(len(spec.get(kind) or ()) for kind in ("containers", "initContainers", "ephemeralContainers"))
 
 
 def _init_messages(status: Mapping[str, Any], sidecars: frozenset[str]) -> tuple[tuple[str, str], ...]:

@@ -18,6 +18,7 @@ from torpor_operator.model.pod import Pod, pod_name
 from torpor_operator.taskrun import step
 from torpor_operator.taskrun.outcomes import container_outcome, step_results, wrapper_outcome
 from torpor_operator.taskrun.outcomes.container_outcome import (
+    TERMINATION_MAX,
     ArchivedResult,
     ContainerDeferral,
     ContainerFailure,
@@ -92,6 +93,13 @@ def end(view: TaskRunView, pod: Pod) -> Step:
 
 def _outcome(view: TaskRunView, pod: Pod) -> ContainerOutcome:
     program = view.taskrun.spec.container
+    size, share = len(pod.termination_message.encode(errors="replace")), pod.message_max
+    if share < TERMINATION_MAX and size >= share:
+        message = (
+            f"the termination message has {size} bytes, and the kubelet cuts it at {share}, the share of each "
+            "container of the pod: write less, or store the result with torpor-tool put (container.tools)"
+        )
+        return InvalidOutcome(reason=Reason.RESULT_INVALID, message=message)
     rules = _document_rules(view, pod)
     if program is not None and program.main.is_wrapped:
         outputs = frozenset[str]() if rules is None else rules.outputs

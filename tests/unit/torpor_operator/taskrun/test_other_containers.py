@@ -236,3 +236,13 @@ def test_data_chooses_no_image_of_a_sidecar() -> None:
     assert "pod.sidecars[0].image" in world.condition()[2]
     world = PlanFixture(python("a", pod={"sidecars": [SIDECAR | {"image": "${params.i}"}]}), params={"i": "--x"})
     assert "'--x' is not an image" in world.settle().condition()[2]
+
+
+@pytest.mark.parametrize(("size", "state"), [(2457, "Failed"), (2456, "Succeeded")])
+def test_a_message_that_the_kubelet_cut_to_its_share_is_no_result(size: int, state: str) -> None:
+    names = ("one", "two", "three", "four")
+    world = started(container("a", pod={"sidecars": [SIDECAR | {"name": name} for name in names]}))
+    ends(world, "Succeeded", main=terminated(0, "x" * size)["state"])
+    assert world.run("a").status.state == state
+    if state == "Failed":
+        assert "the kubelet cuts it at 2457" in (world.run("a").status.message or "")
