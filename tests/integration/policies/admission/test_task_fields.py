@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.conftest import Server
+from tests.integration.conftest import Server, eventually
 from tests.support.manifests import manifest
 
 LABEL = "pod-security.kubernetes.io/enforce"
@@ -50,7 +50,7 @@ def test_privileges_need_the_level_of_the_namespace(
             f"pod.securityContext.{field} needs Pod Security level {level}, and namespace {namespace}" in answer.message
         )
     set_metadata(server, namespace, labels={LABEL: level})
-    server.create("workflows", namespace, workflow(pod)).expect(201)
+    eventually(lambda: server.create("workflows", namespace, workflow(pod)).status == 201, "the level applies")
 
 
 @pytest.mark.attack

@@ -160,7 +160,7 @@ def test_a_sidecar_that_crashes_before_the_task_fails_the_launch() -> None:
 def test_a_sidecar_that_crashes_during_a_step_ends_nothing() -> None:
     steps = [{"name": "build", "command": ["make"]}, {"name": "push", "command": ["push"]}]
     world = started({"name": "a", "container": {"steps": steps}, "pod": {"sidecars": [SIDECAR]}})
-    running = {"state": {"running": {}}}
+    running: dict[str, Any] = {"state": {"running": {}}}
     ends(world, "Pending", main=WAITING, db=running | {"started": True}, build=running)
     world.advance(world.settings.image_pull_grace + 1).settle()
     crash = {"state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 10s"}}, "started": False}
