@@ -1,14 +1,30 @@
 """Real controllers with their real rights: defaults of a namespace, volumes, allowed failures, and rules of retries."""
 
+from collections.abc import Iterator
+
+import pytest
+
 from tests.integration.controller.stage import ControllerFixture, shell
 
 DEFAULTS = '{"retries": {"limit": 5, "delay": "0s", "when": "exitCode == 75"}, "pod": {"labels": {"team": "data"}}}'
 
 
-def test_task_fields_work_with_the_installed_rights(stage: ControllerFixture) -> None:
-    patch = {"metadata": {"annotations": {"torpor.dev/defaults": DEFAULTS}}}
+@pytest.fixture
+def defaults(stage: ControllerFixture) -> Iterator[None]:
+    """The namespace has defaults during the test: all tests share it."""
+    _annotate(stage, DEFAULTS)
+    yield
+    _annotate(stage, None)
+
+
+def _annotate(stage: ControllerFixture, value: str | None) -> None:
+    patch = {"metadata": {"annotations": {"torpor.dev/defaults": value}}}
     path = f"/api/v1/namespaces/{stage.namespace}"
     stage.server.request("PATCH", path, patch, content_type="application/merge-patch+json").expect(200)
+
+
+@pytest.mark.usefixtures("defaults")
+def test_task_fields_work_with_the_installed_rights(stage: ControllerFixture) -> None:
     mount = {"volumeMounts": [{"name": "work", "mountPath": "/work"}]}
     name = stage.submit(
         [
