@@ -36,14 +36,13 @@ def _cron(source: Mapping[str, Any], path: Path) -> Iterator[LintProblem]:
         Ticks.parse(source["cron"], source.get("timezone"))
     except ValueError as error:
         field = "timezone" if str(error).startswith("timezone") else "cron"
-        yield LintProblem(path=(*path, field), rule=LintRule.CRON, message=f"source {source['name']}: {error}")
+        yield LintProblem(path=(*path, field), rule=LintRule.CRON, message=f"source {source.get('name', '')}: {error}")
 
 
 def _trigger(source: Mapping[str, Any], path: Path, classes: Classes) -> Iterator[LintProblem]:
     call = source.get("trigger")
-    if not isinstance(call, Mapping):
-        return
-    yield from triggers.call_problems(call, {"trigger": call}, (*path, "trigger"), classes)
+    if isinstance(call, Mapping) and isinstance(call.get("class"), str):
+        yield from triggers.call_problems(call, {"trigger": call}, (*path, "trigger"), classes)
 
 
 def _when(text: str) -> Iterator[LintProblem]:

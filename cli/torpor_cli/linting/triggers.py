@@ -75,7 +75,8 @@ def call_problems(
     call: Mapping[str, Any], task: Mapping[str, Any], path: Path, known: Classes
 ) -> Iterator[LintProblem]:
     """Yield what is wrong with the trigger of a task, or of a source, which has the fields of a task."""
-    yield from _task_trigger(_Call(call["class"], call.get("kwargs") or {}, path), task, known)
+    kwargs = call.get("kwargs")
+    yield from _task_trigger(_Call(call["class"], kwargs if isinstance(kwargs, Mapping) else {}, path), task, known)
 
 
 @dataclass(frozen=True, slots=True)
