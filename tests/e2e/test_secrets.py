@@ -25,7 +25,7 @@ _ALL = "--max-log-requests=50"
 _REFERENCE = {"secretRef": {"name": "site", "key": "authorization"}}
 
 
-async def test_a_secret_is_read_where_the_tasks_own_account_may_and_seen_by_nobody(
+async def test_a_secret_is_read_where_the_account_may_and_is_never_shown(
     stage: ClusterFixture, kubectl: Kubectl, tmp_path: Path
 ) -> None:
     value = f"Bearer {secrets.token_hex(16)}"

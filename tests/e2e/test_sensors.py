@@ -41,7 +41,7 @@ async def test_one_that_does_not_block_looks_in_its_pools_triggerer(stage: Clust
 
 
 @pytest.mark.parametrize("fields", [{"deferrable": False}, {"triggerPool": "nowhere"}], ids=str)
-async def test_in_its_pod_it_waits_where_the_run_says_so_or_nobody_serves_its_pool(
+async def test_in_its_pod_it_waits_where_the_run_says_so_or_no_triggerer_serves(
     stage: ClusterFixture, fields: dict[str, Any]
 ) -> None:
     async with stage.watching("torpor.dev/task=it") as pods:

@@ -100,7 +100,7 @@ def next_attempt_at(policy: Policy, attempt: int, now: float, *, uid: str) -> fl
 
 
 def earliest_start(attempt: int, created: float) -> float:
-    """Return the earliest start of an attempt, by the creation of its TaskRun, whatever its writers say.
+    """Return the earliest start of an attempt, by the creation of its TaskRun alone.
 
     It bounds the pace of unlimited retries: the API server sets the creation, and no pod can change it.
     """

@@ -113,8 +113,34 @@ def container(  # noqa: PLR0913, PLR0917 - the parts of a command
 
     `scripts` is a folder. `mounts` are input files, by their paths in the container.
     """
-    spec = pod["spec"]["containers"][0]
-    image = str(spec.get("image") or "")
+    image, client = _image(pod, tool)
+    words, arguments = variables.command(pod, own)
+    wrapped = wrapper.unwrapped(words, stores_files=constants.ENV_FILES in own)
+    entrypoint = wrapped.command
+    argv = (
+        *_WAITING_SHELL,
+        client,
+        "run",
+        *(("--rm",) if wrapped.file is None and not wrapped.stores_files else ()),  # copied after its end
+        *("--name", container_name(pod)),
+        *_bound(message_file, TERMINATION_LOG),
+        *(() if scripts is None else ("--mount", f"{_mount(scripts, wrapper.SCRIPTS)},readonly")),
+        *(word for path, file in mounts.items() for word in _bound(str(file), path)),
+        *_environment(pod, own),
+        *_identity(pod),
+        *(("--entrypoint", entrypoint[0]) if entrypoint else ()),
+        "--",  # what follows is no option
+        image,
+        *entrypoint[1:],
+        *arguments,
+    )
+    # Variables of a task, such as DOCKER_HOST, are not for the client.
+    return PodProgram(argv=argv, own={}, is_container=True, wrapped=wrapped)
+
+
+def _image(pod: Object, tool: str | None) -> tuple[str, str]:
+    """Return the image and the tool that runs it. Raises MissingToolError and InvalidImageError."""
+    image = str(pod["spec"]["containers"][0].get("image") or "")
     if problem := image_problem(image):
         raise InvalidImageError(problem)
     if tool is None:
@@ -122,36 +148,24 @@ def container(  # noqa: PLR0913, PLR0917 - the parts of a command
             f"image {image} needs docker or podman, and neither is on the PATH: install one, or run the Workflow in a "
             "cluster"
         )
-    words, arguments = variables.command(pod, own)
-    wrapped = wrapper.unwrapped(words, stores_files=constants.ENV_FILES in own)
-    entrypoint = wrapped.command
+    return image, tool
+
+
+def _environment(pod: Object, own: Mapping[str, str]) -> Sequence[str]:
+    """Return the options with the variables of the pod. The client has the values of those from Secrets."""
+    variables_of_pod = pod["spec"]["containers"][0].get("env") or ()
+    missing = [variable["name"] for variable in variables_of_pod if variable["name"] not in own]
     given = [word for name, value in own.items() for word in ("--env", f"{name}={value}")]
-    missing = [variable["name"] for variable in spec.get("env") or () if variable["name"] not in own]
-    of_user = [word for name in missing if _VARIABLE.fullmatch(name) for word in ("--env", name)]
+    return [*given, *(word for name in missing if _VARIABLE.fullmatch(name) for word in ("--env", name))]
+
+
+def _identity(pod: Object) -> Sequence[str]:
+    """Return the options with the user and the working directory of the container."""
+    spec = pod["spec"]["containers"][0]
     user, folder = (spec.get("securityContext") or {}).get("runAsUser"), spec.get("workingDir")
-    return PodProgram(
-        argv=(
-            *_WAITING_SHELL,
-            tool,
-            "run",
-            *(("--rm",) if wrapped.file is None and not wrapped.stores_files else ()),  # copied after its end
-            *("--name", container_name(pod)),
-            *("--mount", _mount(message_file, TERMINATION_LOG)),
-            *(() if scripts is None else ("--mount", f"{_mount(scripts, wrapper.SCRIPTS)},readonly")),
-            *(word for path, file in mounts.items() for word in _bound(str(file), path)),
-            *given,
-            *of_user,  # from Secrets: the client has the values
-            *(("--user", str(user)) if user is not None else ()),
-            *((f"--workdir={folder}",) if folder else ()),
-            *(("--entrypoint", entrypoint[0]) if entrypoint else ()),
-            "--",  # what follows is no option
-            image,
-            *entrypoint[1:],
-            *arguments,
-        ),
-        own={},  # variables of a task, such as DOCKER_HOST, are not for the client
-        is_container=True,
-        wrapped=wrapped,
+    return (
+        *(("--user", str(user)) if user is not None else ()),
+        *((f"--workdir={folder}",) if folder else ()),
     )
 
 

@@ -43,8 +43,35 @@ def build(  # noqa: PLR0913 - what a TaskRun is made from
 
     `account` is the default ServiceAccount of pods.
     """
+    spec = _spec(workflow, task, index, instance=instance, account=account, group_path=group_path)
+    return {
+        "apiVersion": constants.API_VERSION,
+        "kind": "TaskRun",
+        "metadata": _metadata(workflow, task, taskrun_name(workflow, task.name, index, group_path)),
+        "spec": spec.to_json(),
+    }
+
+
+def _metadata(workflow: Workflow, task: Task, name: str) -> dict[str, Any]:
+    """Name, labels and owner of a TaskRun."""
     metadata = workflow.metadata
-    spec = TaskRunSpec(
+    return {
+        "name": name,
+        "namespace": metadata.namespace,
+        "labels": {
+            constants.LABEL_WORKFLOW: names.label(metadata.name),
+            constants.LABEL_TASK: names.label(task.name),
+        },
+        "ownerReferences": [reference("Workflow", metadata.name, metadata.uid)],
+    }
+
+
+def _spec(  # noqa: PLR0913 - what a TaskRun is made from
+    workflow: Workflow, task: Task, index: int, *, instance: InstanceInputs, account: str, group_path: Path
+) -> TaskRunSpec:
+    """The spec of one instance, field by field."""
+    metadata = workflow.metadata
+    return TaskRunSpec(
         workflow=OwnerRef(name=metadata.name, uid=metadata.uid),
         task=task.name,
         map_index=index,
@@ -73,20 +100,6 @@ def build(  # noqa: PLR0913 - what a TaskRun is made from
             workflow, task.name, group_path if index == constants.UNMAPPED else (*group_path, index)
         ),
     )
-    return {
-        "apiVersion": constants.API_VERSION,
-        "kind": "TaskRun",
-        "metadata": {
-            "name": taskrun_name(workflow, task.name, index, group_path),
-            "namespace": metadata.namespace,
-            "labels": {
-                constants.LABEL_WORKFLOW: names.label(metadata.name),
-                constants.LABEL_TASK: names.label(task.name),
-            },
-            "ownerReferences": [reference("Workflow", metadata.name, metadata.uid)],
-        },
-        "spec": spec.to_json(),
-    }
 
 
 def _image(workflow: Workflow, task: Task, instance: InstanceInputs) -> str | None:

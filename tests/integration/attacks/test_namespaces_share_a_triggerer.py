@@ -134,7 +134,7 @@ async def test_a_redirect_to_a_denied_address_is_not_followed() -> None:
             inside.accept()
 
 
-async def test_the_proxy_of_store_clients_connects_nobody_without_its_password() -> None:
+async def test_the_proxy_of_store_clients_needs_its_password() -> None:
     from torpor.triggers.support.metering import ByteMeter  # noqa: PLC0415
     from torpor_triggerer.network.proxy import ProxyServer  # noqa: PLC0415
 

@@ -100,7 +100,7 @@ def test_a_moment_that_is_left_out_is_refused(liar: TransitionFixture, case: str
 
 @pytest.mark.parametrize("status", ["True", "Unknown"])
 @pytest.mark.parametrize("who", ["pod", "operator"])
-def test_nobody_reports_a_failure_that_kubectl_wait_takes_for_a_success(
+def test_no_writer_reports_a_failure_that_kubectl_wait_takes_for_success(
     liar: TransitionFixture, who: str, status: str
 ) -> None:
     patch = fail(liar, time.time())

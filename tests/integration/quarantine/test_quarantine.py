@@ -118,7 +118,7 @@ def _reasons(server: Server, namespace: str) -> list[str]:
 
 @pytest.mark.attack
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_workflow_that_ends_the_operator_stops_nobody_else(
+def test_a_workflow_that_ends_the_operator_stops_no_other_one(
     fault: str, plane: tuple[Server, Path], replica: RestartingOperator
 ) -> None:
     server, before = plane[0], len(replica.ends)

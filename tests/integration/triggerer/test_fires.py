@@ -93,7 +93,7 @@ def test_http_goes_nowhere_but_to_http(pool: Any, site: tuple[str, type[Stateful
     assert "file:///etc/passwd" in status.message
 
 
-def test_nobody_listening_means_not_yet(pool: Any) -> None:
+def test_no_listener_means_not_yet(pool: Any) -> None:
     name = pool.deferred("http", {"url": "http://127.0.0.1:9/", "interval": "200ms"}, timeout=4)
     status = pool.ends(name)
     assert (status.state, status.reason) == ("Failed", "DeferralTimeout")

@@ -120,7 +120,7 @@ async def test_an_address_comes_from_a_secret_and_is_shown_nowhere() -> None:
 
 
 @pytest.mark.parametrize("kwargs", [{"url": {"secretRef": {"name": "s", "key": "k"}}}])
-async def test_a_secret_that_nobody_has_read_is_not_sent(kwargs: dict[str, Any]) -> None:
+async def test_a_secret_that_was_not_read_is_not_sent(kwargs: dict[str, Any]) -> None:
     async with site(says()) as at:
         with pytest.raises(ValueError, match="was not resolved"):
             await fires(Http(**kwargs), at)

@@ -183,7 +183,7 @@ async def test_a_value_that_spoils_the_query_fails_its_wait_alone(postgres: Post
         assert {number % 28 for number in poll.outcomes() if number != 37} == {2}
 
 
-async def test_a_value_that_makes_the_query_slow_holds_up_nobody_for_long(postgres: Postgres, table: str) -> None:
+async def test_a_value_that_makes_the_query_slow_delays_no_other_wait_for_long(postgres: Postgres, table: str) -> None:
     query = f"SELECT id FROM {table} WHERE id = :id AND (:id <> 13 OR pg_sleep(60) IS NOT NULL)"
     await postgres.execute(f"INSERT INTO {table} (id) VALUES (13)")
     async with shared_poll() as poll:

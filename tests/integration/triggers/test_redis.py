@@ -138,7 +138,7 @@ async def polls(client: Client) -> int:
     return int(statistics.get("cmdstat_exec", {}).get("calls", 0))
 
 
-async def test_it_outlives_a_connection_that_is_killed_and_nobody_notices(
+async def test_it_outlives_a_connection_that_is_killed_without_notice(
     redis: RedisServer, client: Client, key: str
 ) -> None:
     trigger = redis_trigger(redis, list=key)

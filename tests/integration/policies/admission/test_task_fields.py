@@ -94,7 +94,7 @@ def test_an_image_may_be_a_default_of_the_run_or_of_the_namespace(server: Server
 
 
 @pytest.mark.attack
-def test_nobody_but_the_operator_adds_defaults_to_a_run(server: Server, namespace: str) -> None:
+def test_only_the_operator_adds_defaults_to_a_run(server: Server, namespace: str) -> None:
     server.create("workflows", namespace, workflow({})).expect(201)
     bodies: list[dict[str, Any]] = [{"defaults": {"timeout": "1h"}}, {"defaults": {"logs": "none"}}]
     for body in ({"spec": spec, "metadata": {"finalizers": []}} for spec in bodies):

@@ -89,7 +89,7 @@ def test_a_pod_appends_its_own_entry(stage: TransitionFixture) -> None:
 
 @pytest.mark.parametrize("writer", ["pod", "operator"])
 @pytest.mark.parametrize("change", ["removes an entry", "changes an entry", "empties it", "folds too early"])
-def test_nobody_changes_former_entries(
+def test_no_writer_changes_former_entries(
     stage: TransitionFixture, taskrun_of: Callable[..., str], writer: str, change: str
 ) -> None:
     name = taskrun_of()

@@ -108,7 +108,7 @@ async def test_a_garbage_collection_is_not_blamed_on_the_running_trigger() -> No
     assert len(began) == 1
 
 
-async def test_a_loop_that_is_busy_is_nobodys_fault() -> None:
+async def test_a_loop_that_is_only_busy_blames_no_trigger() -> None:
     began: list[LoopBlock] = []
     async with watching(began, []):
         await asyncio.gather(
