@@ -107,8 +107,8 @@ class Stored:
                 self._create_pod(run, body, now)
             case DeletePod(name=name, uid=uid):
                 self.delete_pod(name, uid, now)
-            case RemoveSchedulingGate(name=name, gates=gates):
-                self._remove_scheduling_gate(name, gates)
+            case RemoveSchedulingGate(name=name, gates=gates, outcome_max=outcome_max):
+                self._remove_scheduling_gate(name, gates, outcome_max)
             case RemovePodFinalizer(name=name, finalizers=finalizers):
                 self._let_go(name, finalizers)
             case PatchTaskRun(taskrun=run, patch=patch):
@@ -211,8 +211,10 @@ class Stored:
         else:
             del self.pods[name]
 
-    def _remove_scheduling_gate(self, name: str, seen: tuple[str, ...]) -> None:
+    def _remove_scheduling_gate(self, name: str, seen: tuple[str, ...], outcome_max: int | None) -> None:
         spec = self.pods[name]["spec"]
+        if outcome_max is not None:
+            self.pods[name]["metadata"]["annotations"][constants.OUTCOME_MAX] = str(outcome_max)
         assert spec["schedulingGates"] == [{"name": gate} for gate in seen]
         spec["schedulingGates"] = [{"name": gate} for gate in seen if gate != constants.POD_GATE]
 

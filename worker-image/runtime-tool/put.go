@@ -10,12 +10,13 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 )
 
 const (
-	outcomeMax    = 4095 // the kubelet cuts a termination message at 4,096 bytes
+	outcomeMax    = 4095 // the kubelet cuts a termination message at 4,096 bytes, or at the share of its container
 	protocol      = 1
 	credentials   = "/var/run/secrets/torpor.dev" // torpor_wire.constants.CREDENTIALS
 	terminations  = "/dev/termination-log"
@@ -81,7 +82,8 @@ func runPut(args []string, stdin io.Reader, stderr io.Writer) error {
 
 // store makes a value the result of the task: in the outcome if it fits, else in the archive.
 func store(options putOptions, value content, stderr io.Writer) error {
-	document, err := value.inline(outcomeMax - len(frame(os.Getenv, "result", nil)))
+	most := outcomeLimit(os.Getenv)
+	document, err := value.inline(max(most-len(frame(os.Getenv, "result", nil)), 0))
 	if err == nil {
 		return writeOutcome(os.Getenv, "result", json.RawMessage(document))
 	}
@@ -93,7 +95,7 @@ func store(options putOptions, value content, stderr io.Writer) error {
 		return err
 	}
 	if to == nil {
-		return failure(exitConfiguration, "the result does not fit into %d bytes, and there is no archive for it: install the archive, or store the result elsewhere and return its location", outcomeMax)
+		return failure(exitConfiguration, "the result does not fit into %d bytes, and there is no archive for it: install the archive, or store the result elsewhere and return its location", most)
 	}
 	stored, err := upload(to, value, options.limit, stderr)
 	if err != nil {
@@ -203,7 +205,7 @@ func writeArchived(environment func(string) string, stored map[string]any) error
 	if err != nil {
 		return err
 	}
-	if len(text)+len(frame(environment, "archived", nil)) > outcomeMax {
+	if len(text)+len(frame(environment, "archived", nil)) > outcomeLimit(environment) {
 		delete(stored, "keys")
 	}
 	return writeOutcome(environment, "archived", stored)
@@ -225,6 +227,27 @@ func writeOutcome(environment func(string) string, key string, value any) error 
 		return failure(exitCannotCreate, "cannot write the outcome: %s", err)
 	}
 	return nil
+}
+
+// outcomeLimit returns how many bytes the outcome may have: the kubelet divides 12 kB among the containers of a pod.
+func outcomeLimit(environment func(string) string) int {
+	share, err := strconv.Atoi(environment("TORPOR_OUTCOME_MAX"))
+	if err != nil || share < 0 {
+		return outcomeMax
+	}
+	return min(share, outcomeMax)
+}
+
+// writeFailure writes the outcome of a result that can never be stored. A long message loses its end.
+func writeFailure(environment func(string) string, message string) error {
+	failed := func() map[string]any { return map[string]any{"message": message, "retryable": false} }
+	for {
+		document, err := json.Marshal(failed())
+		if err != nil || len(document)+len(frame(environment, "fail", nil)) <= outcomeLimit(environment) || message == "" {
+			return writeOutcome(environment, "fail", failed())
+		}
+		message = strings.ToValidUTF8(message[:len(message)/2], "")
+	}
 }
 
 // outputs are the stored outputs of the program, which each document of this process has.

@@ -11,6 +11,7 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -100,6 +101,33 @@ func TestAResultThatFillsTheTerminationMessageIsInlineAndALongerOneIsNot(t *test
 	at.put(t, `"`+strings.Repeat("x", outcomeMax+1-len(`{"torpor":1,"nonce":"n","result":""}`))+`"`)
 	if found := read(t, at.outcome); !strings.Contains(found, `"archived":{`) || at.requests.Load() != 1 {
 		t.Error(found)
+	}
+}
+
+func TestAShareOfThePodLimitsTheOutcome(t *testing.T) {
+	at := newPod(t, stores)
+	frame := len(`{"torpor":1,"nonce":"n","result":""}`)
+	for share, most := range map[string]int{"700": 700, "9000": outcomeMax, "": outcomeMax, "many": outcomeMax, "-1": outcomeMax} {
+		t.Setenv("TORPOR_OUTCOME_MAX", share)
+		at.put(t, `"`+strings.Repeat("x", most-frame)+`"`)
+		if found := read(t, at.outcome); len(found) != most {
+			t.Error(share, len(found))
+		}
+		at.put(t, `"`+strings.Repeat("x", most+1-frame)+`"`)
+		if found := read(t, at.outcome); !strings.Contains(found, `"archived":{`) || len(found) > most {
+			t.Error(share, found)
+		}
+	}
+}
+
+func TestALongFailureIsShortenedToTheShare(t *testing.T) {
+	at := newPod(t, stores)
+	t.Setenv("TORPOR_OUTCOME_MAX", "300")
+	if err := writeFailure(os.Getenv, strings.Repeat("\u00e9", 1000)); err != nil {
+		t.Fatal(err)
+	}
+	if found := read(t, at.outcome); len(found) > 300 || !strings.Contains(found, "\u00e9\u00e9") {
+		t.Error(len(found), found)
 	}
 }
 

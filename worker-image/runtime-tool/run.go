@@ -23,7 +23,8 @@ const stdoutMax = 1 << 20
 // hidden are the variables of the wrapper. The program does not get them: a program that prints its environment would
 // otherwise tell the nonce of its pod to whoever reads its log (ADR 0060).
 var hidden = []string{
-	"TORPOR_OUTCOME", "TORPOR_OUTCOME_NONCE", "TORPOR_PROTOCOL", "TORPOR_ARCHIVE_URL", "TORPOR_ARCHIVE_CA", filesVariable,
+	"TORPOR_OUTCOME", "TORPOR_OUTCOME_MAX", "TORPOR_OUTCOME_NONCE", "TORPOR_PROTOCOL", "TORPOR_ARCHIVE_URL",
+	"TORPOR_ARCHIVE_CA", filesVariable,
 }
 
 const runUsage = `usage: torpor-tool run [options] -- COMMAND [ARGUMENT...]
@@ -166,8 +167,8 @@ func reportMessage() error {
 	if err != nil {
 		return err
 	}
-	if size := len(frame(os.Getenv, "message", text)); size > outcomeMax {
-		return failure(exitContent, "the result of the program and the descriptions of its %d outputs have %d bytes, and a termination message at most %d: write a shorter result", len(outputs), size, outcomeMax)
+	if size, most := len(frame(os.Getenv, "message", text)), outcomeLimit(os.Getenv); size > most {
+		return failure(exitContent, "the result of the program and the descriptions of its %d outputs have %d bytes, and a termination message at most %d: write a shorter result", len(outputs), size, most)
 	}
 	return writeOutcome(os.Getenv, "message", json.RawMessage(text))
 }
@@ -180,7 +181,7 @@ func report(options runOptions, output *recorder, stderr io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(stderr, "torpor-tool: %s\n", known)
-	return writeOutcome(os.Getenv, "fail", map[string]any{"message": known.message, "retryable": false})
+	return writeFailure(os.Getenv, known.message)
 }
 
 func storeResult(options runOptions, output *recorder, stderr io.Writer) error {

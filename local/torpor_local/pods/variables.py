@@ -69,7 +69,7 @@ def _data(config_map: Object | None) -> Mapping[str, str]:
 
 def _field(pod: Object, path: str) -> str | None:
     if match := re.fullmatch(r"metadata\.(labels|annotations)\['([^']*)'\]", path):
-        return (pod["metadata"].get(match[1]) or {}).get(match[2])
+        return str((pod["metadata"].get(match[1]) or {}).get(match[2]) or "")
     value: Any = pod
     for word in path.split("."):
         value = value.get(word) if isinstance(value, Mapping) else None

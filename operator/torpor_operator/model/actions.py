@@ -63,12 +63,16 @@ class DeletePod:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoveSchedulingGate:
-    """Remove the scheduling gate of a container task's pod, once it is claimed; `gates` are those in the cache."""
+    """Remove the scheduling gate of a container task's pod, once it is claimed; `gates` are those in the cache.
+
+    `outcome_max`: most bytes of an outcome, for a pod whose containers share the limit; None for any other pod.
+    """
 
     namespace: str
     name: str
     uid: str
     gates: tuple[str, ...]
+    outcome_max: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,14 @@ def identity(taskrun: TaskRun) -> list[dict[str, Any]]:
     }
     if spec.container is not None and spec.container.writes_documents:
         values |= {constants.ENV_PROTOCOL: str(constants.PROTOCOL), constants.ENV_OUTCOME: constants.TERMINATION_LOG}
-    return [{"name": name, "value": value} for name, value in values.items()]
+    own = [{"name": name, "value": value} for name, value in values.items()]
+    return [*own, outcome_max()] if constants.ENV_OUTCOME in values else own
+
+
+def outcome_max() -> dict[str, Any]:
+    """The variable with the share of the termination messages, which is known once the pod exists."""
+    place = f"metadata.annotations['{constants.OUTCOME_MAX}']"
+    return {"name": constants.ENV_OUTCOME_MAX, "valueFrom": {"fieldRef": {"fieldPath": place}}}
 
 
 def of_segment(taskrun: TaskRun, now: float) -> list[dict[str, Any]]:

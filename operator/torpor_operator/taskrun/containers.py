@@ -16,7 +16,7 @@ from torpor_wire.transitions import Claim
 from torpor_operator.model.actions import PatchTaskRun, RemovePodFinalizer, RemoveSchedulingGate
 from torpor_operator.model.pod import Pod, pod_name
 from torpor_operator.taskrun import step
-from torpor_operator.taskrun.outcomes import container_outcome, step_results, wrapper_outcome
+from torpor_operator.taskrun.outcomes import container_outcome, message_share, step_results, wrapper_outcome
 from torpor_operator.taskrun.outcomes.container_outcome import (
     TERMINATION_MAX,
     ArchivedResult,
@@ -44,8 +44,16 @@ def claim(view: TaskRunView, pod: Pod) -> Step:
 
 
 def remove_gate(pod: Pod) -> Step:
-    """Let the pod be scheduled, since its claim is stored."""
-    return Step(actions=(RemoveSchedulingGate(namespace=pod.namespace, name=pod.name, uid=pod.uid, gates=pod.gates),))
+    """Let the pod be scheduled, since its claim is stored, and tell its programs their share of the outcome."""
+    shares = bool(pod.outcome_nonce) and pod.message_max < TERMINATION_MAX
+    action = RemoveSchedulingGate(
+        namespace=pod.namespace,
+        name=pod.name,
+        uid=pod.uid,
+        gates=pod.gates,
+        outcome_max=pod.message_max - 1 if shares else None,
+    )
+    return Step(actions=(action,))
 
 
 def has_outcome(view: TaskRunView, pod: Pod) -> bool:
@@ -93,13 +101,8 @@ def end(view: TaskRunView, pod: Pod) -> Step:
 
 def _outcome(view: TaskRunView, pod: Pod) -> ContainerOutcome:
     program = view.taskrun.spec.container
-    size, share = len(pod.termination_message.encode(errors="replace")), pod.message_max
-    if share < TERMINATION_MAX and size >= share:
-        message = (
-            f"the termination message has {size} bytes, and the kubelet cuts it at {share}, the share of each "
-            "container of the pod: write less, or store the result with torpor-tool put (container.tools)"
-        )
-        return InvalidOutcome(reason=Reason.RESULT_INVALID, message=message)
+    if (cut := message_share.cut_message(pod.termination_message, pod.message_max)) is not None:
+        return cut
     rules = _document_rules(view, pod)
     if program is not None and program.main.is_wrapped:
         outputs = frozenset[str]() if rules is None else rules.outputs

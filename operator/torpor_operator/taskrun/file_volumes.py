@@ -14,7 +14,7 @@ from torpor_operator import pod_security
 from torpor_operator.model.pod import FILES_CONTAINER
 from torpor_operator.model.snapshot import PodContext
 from torpor_operator.taskrun import runtime_volume
-from torpor_operator.taskrun.container_environment import literal
+from torpor_operator.taskrun.container_environment import literal, outcome_max
 from torpor_operator.taskrun.runtime_volume import PodParts
 
 _VOLUME = "torpor-files"
@@ -53,13 +53,14 @@ def parts(taskrun: TaskRun, context: PodContext, chosen: PodFields) -> PodParts:
     )
 
 
-def wrapper_variables(taskrun: TaskRun) -> dict[str, str]:
+def wrapper_variables(taskrun: TaskRun) -> list[dict[str, Any]]:
     """The variables by which the wrapper of a container stores the outputs; none without outputs."""
     program, out = taskrun.spec.container, of_task(taskrun).out
     if program is None or not out:
-        return {}
+        return []
     spec = {"out": [output.to_json() for output in out], "outcome": program.writes_outcomes}
-    return {constants.ENV_OUTCOME: constants.TERMINATION_LOG, constants.ENV_FILES: literal(canonical.plain(spec))}
+    values = {constants.ENV_OUTCOME: constants.TERMINATION_LOG, constants.ENV_FILES: literal(canonical.plain(spec))}
+    return [*({"name": name, "value": value} for name, value in values.items()), outcome_max()]
 
 
 def python_variables(taskrun: TaskRun) -> dict[str, str]:

@@ -178,7 +178,7 @@ def _container(taskrun: TaskRun, context: PodContext, chosen: PodFields) -> dict
     if program is not None:
         environment = [
             *container_environment.identity(taskrun),
-            *_variables(file_volumes.wrapper_variables(taskrun)),
+            *file_volumes.wrapper_variables(taskrun),
             *container_environment.arguments(taskrun),
         ]
         return body | {

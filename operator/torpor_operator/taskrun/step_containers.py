@@ -15,7 +15,7 @@ _CREDENTIALS = "torpor-credentials"
 _OF_MAIN = frozenset(
     {constants.ENV_ARCHIVE_URL, constants.ENV_ARCHIVE_CA, constants.ENV_OUTCOME_NONCE, constants.ENV_FILES}
 )
-_OF_WRAPPER = frozenset({constants.ENV_OUTCOME, constants.ENV_PROTOCOL})
+_OF_WRAPPER = frozenset({constants.ENV_OUTCOME, constants.ENV_OUTCOME_MAX, constants.ENV_PROTOCOL})
 
 
 def build(main: dict[str, Any], container: Command, env: list[dict[str, Any]], nonce: str) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ created.
 """
 
 import secrets
+from collections.abc import Sequence
 from http import HTTPStatus
 
 from torpor_crds.models.taskrun import parse
@@ -135,7 +136,7 @@ class PodWriter:
         """Remove our scheduling gate. A `test` operation keeps the gates of others."""
         seen = [{"name": gate} for gate in action.gates]
         kept = [{"name": gate} for gate in action.gates if gate != constants.POD_GATE]
-        await self._patch_pod(action, "/spec/schedulingGates", seen, kept)
+        await self._patch_pod(action, "/spec/schedulingGates", seen, kept, _outcome_max(action))
 
     async def remove_finalizer(self, action: RemovePodFinalizer) -> None:
         """Remove our finalizer, and likewise keep those of others."""
@@ -143,13 +144,27 @@ class PodWriter:
         await self._patch_pod(action, "/metadata/finalizers", list(action.finalizers), kept)
 
     async def _patch_pod(
-        self, action: RemoveSchedulingGate | RemovePodFinalizer, path: str, seen: object, kept: object
+        self,
+        action: RemoveSchedulingGate | RemovePodFinalizer,
+        path: str,
+        seen: object,
+        kept: object,
+        further: Sequence[Object] = (),
     ) -> None:
         ops: list[Object] = [
             {"op": "test", "path": "/metadata/uid", "value": action.uid},
             {"op": "test", "path": path, "value": seen},
             {"op": "replace", "path": path, "value": kept},
+            *further,
         ]
         stored = await self._api.patch(PODS, action.namespace, action.name, ops)
         if "deletionTimestamp" not in stored["metadata"]:
             self._cluster.pods.store.absorb(stored)
+
+
+def _outcome_max(action: RemoveSchedulingGate) -> list[Object]:
+    """The annotation with the share of the outcome. Such a pod has annotations: its nonce."""
+    if action.outcome_max is None:
+        return []
+    path = f"/metadata/annotations/{constants.OUTCOME_MAX.replace('/', '~1')}"
+    return [{"op": "add", "path": path, "value": str(action.outcome_max)}]

@@ -11,14 +11,14 @@ from torpor_wire import canonical, constants
 from torpor_wire.reason import Reason
 
 from torpor_operator.model.pod import Pod
-from torpor_operator.taskrun.outcomes import container_outcome, wrapper_outcome
+from torpor_operator.taskrun.outcomes import container_outcome, message_share, wrapper_outcome
 from torpor_operator.taskrun.outcomes.container_outcome import ContainerOutcome, ContainerResult, InvalidOutcome
 
 
 def combined(container: Command, pod: Pod, last: ContainerOutcome) -> ContainerOutcome:
     """The results of all steps, which have ended with code 0. `last` is the outcome of the last one."""
     messages = dict(pod.init_messages)
-    outcomes = [_of_step(step, messages.get(step.name, ""), pod.outcome_nonce) for step in container.earlier_steps]
+    outcomes = [_of_step(step, messages.get(step.name, ""), pod) for step in container.earlier_steps]
     results: dict[str, canonical.Json] = {}
     for step, outcome in zip(container.steps, [*outcomes, last], strict=True):
         match outcome:
@@ -34,9 +34,13 @@ def combined(container: Command, pod: Pod, last: ContainerOutcome) -> ContainerO
     return replace(last, text=text) if isinstance(last, ContainerResult) else ContainerResult(text=text)
 
 
-def _of_step(step: ContainerStep, message: str, nonce: str) -> ContainerOutcome:
+def _of_step(step: ContainerStep, message: str, pod: Pod) -> ContainerOutcome:
     """The outcome of a step, whose author does not permit documents."""
-    return wrapper_outcome.parse(message, nonce) if step.is_wrapped else container_outcome.parse(message, None)
+    if (cut := message_share.cut_message(message, pod.message_max)) is not None:
+        return cut
+    if step.is_wrapped:
+        return wrapper_outcome.parse(message, pod.outcome_nonce)
+    return container_outcome.parse(message, None)
 
 
 def _invalid(message: str) -> InvalidOutcome:

@@ -40,7 +40,7 @@ def environment(world: PlanFixture) -> dict[str, str]:
     main = world.pods[pod_name(world.run("a"))]["spec"]["containers"][0]
     names = [variable["name"] for variable in main["env"]]
     assert len(names) == len(set(names))
-    return {variable["name"]: variable["value"] for variable in main["env"]}
+    return {variable["name"]: variable.get("value", "") for variable in main["env"]}
 
 
 def start(**fields: Any) -> PlanFixture:

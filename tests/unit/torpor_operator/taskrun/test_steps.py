@@ -148,6 +148,30 @@ def test_results_of_steps_that_are_too_large_together_are_refused() -> None:
     assert "the results of all steps have 12033 bytes as JSON" in (world.run("a").status.message or "")
 
 
+@pytest.mark.parametrize(("size", "state"), [(2457, "Failed"), (2456, "Succeeded")])
+def test_a_message_of_an_earlier_step_that_was_cut_is_no_result(size: int, state: str) -> None:
+    steps = [{"name": f"s{number}", "command": ["x"]} for number in range(5)]
+    world = started(*steps)
+    ends(world, {"message": "1"}, s0={"message": "x" * size}, s1={}, s2={}, s3={})
+    assert world.run("a").status.state == state
+    if state == "Failed":
+        assert (world.run("a").status.message or "").startswith(f"step s0: the termination message has {size} bytes")
+
+
+@pytest.mark.parametrize(("count", "most"), [(2, None), (3, "3071"), (5, "2047")])
+def test_the_wrappers_of_a_pod_know_their_share_of_the_outcome(count: int, most: str | None) -> None:
+    steps = [{"name": f"s{number}", "command": ["x"], "result": "stdout"} for number in range(count)]
+    world = started(*steps)
+    assert pod(world)["metadata"]["annotations"].get("torpor.dev/outcome-max") == most
+    spec = pod(world)["spec"]
+    field = {"fieldRef": {"fieldPath": "metadata.annotations['torpor.dev/outcome-max']"}}
+    shares = [
+        next(each for each in container["env"] if each["name"] == "TORPOR_OUTCOME_MAX")["valueFrom"]
+        for container in (*spec["initContainers"][1:], *spec["containers"])
+    ]
+    assert shares == [field] * count
+
+
 def test_images_of_steps_have_expressions_of_the_author() -> None:
     world = started(
         {"name": "one", "image": "a:${params.tag}", "command": ["x"]}, {"name": "two", "image": "b:${params.tag}"}
