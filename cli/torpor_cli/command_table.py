@@ -52,7 +52,7 @@ COMMANDS: Mapping[str, CommandEntry | CommandGroup] = {
     "waits": CommandEntry("view.waits", "List what deferred tasks wait for."),
     "logs": CommandEntry("view.logs", "Print the logs of a run, a task or an instance."),
     "timeline": CommandEntry("view.timeline", "Draw when each task waited and ran."),
-    "result": CommandEntry("view.result", "Print or save the result of a task."),
+    "result": CommandEntry("view.result", "Print or save the result of a run or a task."),
     "files": CommandEntry("view.files", "List or fetch the files that tasks have stored."),
     "compare": CommandEntry("view.compare", "Compare two runs."),
     "wait": CommandEntry("change.wait", "Wait for the end of runs."),

@@ -48,6 +48,7 @@ class WorkflowOptions(SharedOptions, total=False):
     logs: str
     defaults: Mapping[str, Any]
     volume_claims: Sequence[Mapping[str, Any]]
+    result: str
 
 
 def field_name(option: str) -> str:

@@ -166,7 +166,7 @@ def _report(run: Play, outcome: Any) -> None:
         return
     for line in report.failure_lines(view, run.folder):
         output.line(line)
-    for line in report.result_lines(outcome.workflow["spec"], outcome.results):
+    for line in report.result_lines(outcome.workflow, outcome.results):
         output.line(line)
     output.note(f"logs are in {run.folder / report.LOGS}; `torpor run --show {run.folder}` shows the run again")
 

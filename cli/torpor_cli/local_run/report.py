@@ -50,9 +50,12 @@ def failed(run: RunView) -> list[InstanceView]:
     return [instance for instance in run.all_instances() if instance.state is State.FAILED]
 
 
-def result_lines(spec: Mapping[str, Any], results: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the results of the last tasks, which are those that no other task uses."""
-    graph = task_graph.build(spec)
+def result_lines(workflow: Object, results: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the result of the run; without one, those of the last tasks, which are those that no other task uses."""
+    if (text := (workflow.get("status") or {}).get("result")) is not None:
+        yield f"result:{_shown(json.loads(text))}"
+        return
+    graph = task_graph.build(workflow["spec"])
     used = {name for before in graph.before.values() for name in before}
     for name in graph.order:
         if name in results and name not in used and results[name] is not None:

@@ -30,6 +30,13 @@ class StoredResult(Model):
     name: Annotated[str | None, Field(max_length=255, description="Name of a file.")] = None
 
 
+class StoredRunResult(StoredResult):
+    """The result of a run in the archive: that of one of its TaskRuns, whole."""
+
+    task_run: Annotated[str, Field(max_length=253, description="TaskRun that has the result.")]
+    uid: Annotated[str, Field(max_length=63, description="uid of the TaskRun, under which the archive has it.")]
+
+
 class ArchiveEndpoint(NamedTuple):
     """The base URL without a trailing slash, and the archive's own certificate as PEM."""
 

@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import Field
 from torpor_wire import constants
 
+from torpor_crds.models.argument import JsonText
 from torpor_crds.models.base import Count, Identifier, Model, ObjectName, Time
 
 
@@ -21,6 +22,9 @@ class PreviousRun(Model):
     at: Annotated[Time, Field(description="Time of its event.")]
     state: Annotated[
         str | None, Field(max_length=20, description="Its state when this run was created, such as Succeeded.")
+    ] = None
+    result: Annotated[
+        JsonText | None, Field(description="Its result (spec.result) then, as JSON text. Unset also for a large one.")
     ] = None
 
 

@@ -10,10 +10,13 @@ from torpor_wire import constants
 from torpor_wire.enums import LogMode, Runtime
 from torpor_wire.state import TaskState
 
+from torpor_crds.models.archive import StoredRunResult
+from torpor_crds.models.argument import JsonText
 from torpor_crds.models.base import (
     Condition,
     Count,
     Duration,
+    Expression,
     Identifier,
     Metadata,
     Model,
@@ -126,6 +129,13 @@ class WorkflowSpec(Model):
             json_schema_extra={"x-key": "name"},
         ),
     ] = ()
+    result: Annotated[
+        Expression | None,
+        Field(
+            description="CEL: the result of the run, such as `tasks.report.result`, evaluated when all tasks have "
+            "ended and none failed the run. A failed evaluation fails the run."
+        ),
+    ] = None
     trigger_pool: Annotated[Name, Field(description="Triggerer pool of the run.")] = constants.DEFAULT_POOL
     suspend: Annotated[bool, Field(description="Starts no further tasks. Running tasks go on.")] = False
     stop: Annotated[bool, Field(description="Ends the run: cancels tasks and waits, then runs the hooks.")] = False
@@ -245,6 +255,11 @@ class WorkflowStatus(Model):
         tuple[TaskStatus, ...],
         Field(max_length=500, description="Counts for each task.", json_schema_extra={"x-key": "name"}),
     ] = ()
+    result: Annotated[JsonText | None, Field(description="Result of the run, as JSON text.")] = None
+    stored: Annotated[
+        StoredRunResult | None,
+        Field(description="Description of a result in the archive, instead of `result`."),
+    ] = None
     clears: Annotated[Count, Field(description="Number of clears of the run.")] = 0
     clearing: Annotated[Clearing | None, Field(description="The clear in progress.")] = None
     history: Annotated[

@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 
 from torpor_crds.models.program import ContainerProgram
 from torpor_crds.models.task import MappedGroup, Task
+from torpor_crds.models.workflow import WorkflowSpec
 from torpor_expressions import errors, references, template
 from torpor_expressions.errors import ExpressionError
 from torpor_expressions.value import JSON, Value
@@ -164,6 +165,12 @@ def group_expressions(group: MappedGroup) -> Iterator[LocatedExpression]:
     """Every expression of a group; they see the groups around it."""
     for entry in group.expand:
         yield from _located(f"expand {entry.name}", entry.over, LIST_ROOTS)
+
+
+def run_expressions(spec: WorkflowSpec) -> Iterator[LocatedExpression]:
+    """Every expression of the run that belongs to no task."""
+    if spec.result is not None:
+        yield LocatedExpression("result", unwrap(spec.result), ROOTS)
 
 
 def differs_per_instance(value: JSON) -> bool:

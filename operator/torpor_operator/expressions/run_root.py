@@ -5,6 +5,7 @@ A run that a user created has its creation as its time, and no event. Hooks also
 
 import json
 
+from torpor_crds.models.run_of import PreviousRun
 from torpor_crds.models.workflow import Workflow
 from torpor_expressions import errors
 from torpor_expressions.errors import ExpressionError
@@ -23,13 +24,16 @@ def value(workflow: Workflow) -> dict[str, JSON] | ExpressionError:
         return run
     try:
         event: JSON = json.loads(run_of.event or "null")
+        previous = None if run_of.previous is None else previous_value(run_of.previous)
     except (ValueError, RecursionError) as error:
-        return errors.failed(f"spec.runOf.event is not valid JSON: {error}")
-    previous: JSON = None
-    if run_of.previous is not None:
-        previous = {"name": run_of.previous.name, "at": run_of.previous.at, "state": run_of.previous.state}
+        return errors.failed(f"spec.runOf is not valid JSON: {error}")
     schedule: dict[str, JSON] = {"schedule": run_of.schedule, "source": run_of.source}
     return run | schedule | {"at": run_of.at, "event": event, "previous": previous}
+
+
+def previous_value(run: PreviousRun) -> JSON:
+    """The value of the run before this one, with its parsed result; null where it has none."""
+    return {"name": run.name, "at": run.at, "state": run.state, "result": json.loads(run.result or "null")}
 
 
 def problem(name: str, *, hook: bool) -> str | None:

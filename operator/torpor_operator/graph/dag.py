@@ -95,6 +95,7 @@ def build_in_steps(spec: WorkflowSpec) -> Generator[Cost, None, Graph | GraphPro
         chains = task_groups.chains(spec)
         expressions = yield from spec_expressions.read(spec)
         written = _Spec(spec, {task.name: task for task in spec.tasks}, chains, expressions)
+        written.check_run()
         return (yield from _ordered(written))
     except task_groups.GroupingError as error:
         return GraphProblem(Reason.WORKFLOW_INVALID, str(error))
@@ -172,6 +173,14 @@ class _Spec:
             message = f"{where} maps over the result of {hooks[0]}, a hook, which runs when all tasks have ended"
             raise _ProblemError(Reason.WORKFLOW_INVALID, message)
         return producers
+
+    def check_run(self) -> None:
+        """Check the expressions that belong to no task, such as the result of the run."""
+        referred = self._referred("spec", self.expressions.run, (), mapped=False)
+        self._check_run_fields("spec", self.expressions.run, hook=False)
+        if hooks := self._hooks(referred):
+            message = f"spec.result uses {hooks[0]}, a hook, which runs when the result is known"
+            raise _ProblemError(Reason.WORKFLOW_INVALID, message)
 
     def _check_producer_outside(self, group: MappedGroup, located: resolve.LocatedExpression) -> None:
         refs = self.expressions.refs[located]

@@ -30,8 +30,9 @@ class TooManyExpressionsError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecExpressions:
-    """The expressions of each task and group, and what each refers to, or what is wrong with it."""
+    """The expressions of the run, each task and group, and what each refers to, or what is wrong with it."""
 
+    run: tuple[LocatedExpression, ...]
     tasks: Mapping[str, tuple[LocatedExpression, ...]]
     groups: Mapping[str, tuple[LocatedExpression, ...]]
     refs: Mapping[LocatedExpression, References | ExpressionError]
@@ -51,9 +52,10 @@ def read(spec: WorkflowSpec) -> Generator[Cost, None, SpecExpressions]:
     for group in spec.groups:
         groups[group.name] = limit.counted(resolve.group_expressions(group))
         yield _STEP_COST
+    of_run = limit.counted(resolve.run_expressions(spec))
     refs: dict[LocatedExpression, References | ExpressionError] = {}
     parsed: dict[str, Parsed] = {}
-    for located in (each for entries in (*tasks.values(), *groups.values()) for each in entries):
+    for located in (each for entries in (*tasks.values(), *groups.values(), of_run) for each in entries):
         expression = located.expression
         if isinstance(expression, ExpressionError):
             refs[located] = expression
@@ -65,7 +67,7 @@ def read(spec: WorkflowSpec) -> Generator[Cost, None, SpecExpressions]:
             expression, roots=located.roots
         )
         yield _STEP_COST + len(expression)
-    return SpecExpressions(tasks=tasks, groups=groups, refs=refs, parsed=tuple(parsed.values()))
+    return SpecExpressions(run=of_run, tasks=tasks, groups=groups, refs=refs, parsed=tuple(parsed.values()))
 
 
 @dataclass(slots=True)

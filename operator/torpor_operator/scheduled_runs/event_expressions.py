@@ -10,7 +10,7 @@ from torpor_expressions.errors import ExpressionError
 from torpor_expressions.value import JSON, Value
 from torpor_wire import json_types
 
-from torpor_operator.expressions import resolve
+from torpor_operator.expressions import resolve, run_root
 from torpor_operator.expressions.context import Pending
 from torpor_operator.model.actions import Evaluate, Need
 from torpor_operator.model.snapshot import Answer
@@ -35,7 +35,7 @@ class EventScope:
         values = {
             "event": event.value,
             "at": event.at,
-            "previous": None if previous is None else previous.to_json(),
+            "previous": None if previous is None else run_root.previous_value(previous),
             "source": event.source,
         }
         return cls(values=values, version=version, known=known)

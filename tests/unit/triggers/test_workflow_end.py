@@ -51,9 +51,10 @@ async def test_it_fires_at_every_end_with_state_reason_and_message(class_name: s
         }
 
 
-async def test_the_result_of_a_taskrun_is_in_its_event() -> None:
+@pytest.mark.parametrize("class_name", ["workflow", "taskrun"])
+async def test_the_result_of_a_run_is_in_its_event(class_name: str) -> None:
     async with triggerer_fixture() as world:
-        event = await event_of(world, "taskrun", state="Succeeded", result='{"rows":[1,2.5,null]}')
+        event = await event_of(world, class_name, state="Succeeded", result='{"rows":[1,2.5,null]}')
         assert (event["state"], event["result"]) == ("Succeeded", {"rows": [1, 2.5, None]})
 
 
@@ -62,6 +63,12 @@ async def test_a_result_that_does_not_fit_is_left_out_and_said_to_be() -> None:
         event = await event_of(world, "taskrun", state="Succeeded", result=json.dumps("x" * 5000))
         assert "result" not in event
         assert event["truncated"] is True
+
+
+async def test_a_result_in_the_archive_is_left_out_and_said_to_be() -> None:
+    async with triggerer_fixture() as world:
+        event = await event_of(world, "workflow", state="Succeeded", stored={"size": 9000, "digest": "d"})
+        assert ("result" in event, event["truncated"]) == (False, True)
 
 
 async def test_one_that_has_ended_before_is_not_waited_for() -> None:

@@ -32,10 +32,12 @@ class Workflow(Generic[P]):
         name, params = self.function.__name__, {param["name"]: param.get("default") for param in self.params()} | values
         function: Callable[..., object] = self.function
         with build.building() as built:
-            function(**{key: ValueReference(reference.member("params", key)) for key in params})
+            returned = function(**{key: ValueReference(reference.member("params", key)) for key in params})
         settings = {options.field_name(key): reference.plain(self.settings[key], key) for key in self.settings}
         groups = {"groups": built.groups} if built.groups else {}
-        spec = {**({"params": params} if params else {}), **settings, **groups, "tasks": built.tasks}
+        built.check(returned)
+        result = _result(name, returned)
+        spec = {**({"params": params} if params else {}), **result, **settings, **groups, "tasks": built.tasks}
         metadata = {"generateName": f"{name.strip('_').lower().replace('_', '-')}-"}
         return {"apiVersion": "torpor.dev/v1alpha1", "kind": "Workflow", "metadata": metadata, "spec": spec}
 
@@ -58,6 +60,15 @@ class Workflow(Generic[P]):
             )
             declared.append({"name": parameter.name, **kind, **default})
         return declared
+
+
+def _result(name: str, returned: object) -> dict[str, Any]:
+    """Return the field `result` for what the function returned. Raises TypeError for anything but a reference."""
+    if returned is None:
+        return {}
+    if not isinstance(returned, ValueReference):
+        raise TypeError(f"{name} returned {returned!r}; return what a task returned, or expression(...): its result")
+    return {"result": reference.cel_of(returned)}
 
 
 @overload

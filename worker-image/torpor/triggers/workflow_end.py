@@ -69,17 +69,19 @@ class _End(BaseTrigger):
         return event | self._result(status, event)
 
     def _result(self, status: Mapping[str, Any], event: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the result, if it is known and fits."""
+        """Return the result, if there is one; one that does not fit, or is in the archive, is `truncated`."""
         text = status.get("result")
         if not isinstance(text, str):
-            return {}
+            return {"truncated": True} if status.get("stored") else {}
         result = {"result": json.loads(text)}
         fits = len(canonical.plain({**event, **result}).encode()) <= constants.EVENT_MAX
         return result if fits else {"truncated": True}
 
 
 class WorkflowEnd(_End):
-    """Fires when a Workflow has ended. The event is `{name, uid, state, reason, message}`.
+    """Fires when a Workflow has ended. The event is `{name, uid, state, reason, message, result}`.
+
+    `result` is that of `spec.result`. One that does not fit, or is in the archive, is missing, and `truncated` is true.
 
     With `labels`, it fires for the first Workflow with these labels that has ended, and the event also has `completed`,
     the time of the end. With `cursor`, it fires for the first end after it, in the order of the times and uids.
@@ -135,7 +137,9 @@ class WorkflowEnd(_End):
                 complete = self._complete(new, before if ended.is_later else {})
                 self.last_look = f"{len(new)} Workflows with {shown} have ended"
                 if new and (first := min(new)).at <= complete:
-                    event = _ended(new[first]) | {"completed": new[first]["status"]["completionTime"]}
+                    status = new[first]["status"]
+                    event = _ended(new[first]) | {"completed": status["completionTime"]}
+                    event |= self._result(status, event)
                     yield TriggerEvent(cursors.with_cursor(event, self.cursor, str(CursorProgress(first, complete))))
                     return
                 before = new

@@ -31,7 +31,7 @@ def show(folder: str, output_format: str) -> int:
     chart = timelines.chart_of(run, timeline.build(run), unfold=output_format == Format.WIDE)
     timelines.print_chart(chart)
     output.line()
-    for line in (*report.failure_lines(run, path), *report.result_lines(stored.workflow["spec"], stored.results)):
+    for line in (*report.failure_lines(run, path), *report.result_lines(stored.workflow, stored.results)):
         output.line(line)
     if not ended:
         output.note(f"the run has not ended; `torpor run --resume {folder}` continues it")

@@ -35,38 +35,51 @@ _SEPARATORS = frozenset("/\\:")
 
 
 @click.command("result", cls=ClusterCommand)
-@click.argument("reference", metavar="NAME/TASK[/INDEX]", shell_complete=complete_reference)
+@click.argument("reference", metavar="NAME[/TASK[/INDEX]]", shell_complete=complete_reference)
 @click.option(
     "-o", "--output", "path", metavar="FILE", help="Write to FILE, or a new file in a folder; - is standard output."
 )
 @click.pass_obj
 def result_command(target: TargetOptions, reference: str, path: str | None) -> None:
-    """Print the result of a task, or write it to a file.
+    """Print the result of a run or a task, or write it to a file.
 
-    JSON is printed as JSON text; bytes and files are written unchanged, and not to a terminal. The results of a mapped
-    task are JSON lines with their indexes; NAME/TASK/INDEX is one of them.
+    The result of a run is the value of spec.result. JSON is printed as JSON text; bytes and files are written
+    unchanged, and not to a terminal. The results of a mapped task are JSON lines with their indexes; NAME/TASK/INDEX is
+    one of them.
     """
     if path in {"text", "wide", "json", "yaml", "name"}:
         raise UsageError(f"-o takes a file, not a format; omit it to print the result, or write -o ./{path}")
     wanted, cluster = references.parse(reference), connect(target)
-    if wanted.task is None:
-        raise UsageError(f"name a task: torpor result {wanted.run}/TASK")
     run = find_run_without_taskruns(cluster, wanted.run)
-    if wanted.path is None and _is_mapped(run, wanted.task):
+    if wanted.path is None and wanted.task is not None and _is_mapped(run, wanted.task):
         _all_results(cluster, run, wanted, path)
         return
-    taskrun = _taskrun(cluster, run, wanted)
-    status = json_fields.fields(taskrun.get("status"))
+    if wanted.task is None:
+        _check_run_result(run.workflow)
+        source = run.workflow
+    else:
+        source = _taskrun(cluster, run, wanted)
+    status = json_fields.fields(source.get("status"))
     stored = json_fields.fields(status.get("stored"))
     if stored_body.is_binary(stored) and path is None and sys.stdout.isatty():
         raise UsageError(f"the result is {_described(stored)}; write it with -o FILE")
-    chunks = _content(cluster, taskrun, status, stored)
+    chunks = _content(cluster, source, status, stored)
     if path is None or path == _STDOUT:
         _print(chunks)
     elif Path(path).is_dir():
         _save(chunks, Path(path) / _file_name(path, stored), replace=False)
     else:
         _save(chunks, Path(path), replace=True)
+
+
+def _check_run_result(workflow: Object) -> None:
+    """Raise CliError if the run has no result, and say why."""
+    name, status = workflow["metadata"]["name"], json_fields.fields(workflow.get("status"))
+    if "result" not in json_fields.fields(workflow.get("spec")):
+        raise CliError(f"{name} has no spec.result; name a task: torpor result {name}/TASK")
+    if "result" not in status and not status.get("stored"):
+        state = json_fields.text(status.get("state")) or "not begun"
+        raise CliError(f"{name} has no result: its state is {printable(state)}; see `torpor why {name}`")
 
 
 def _is_mapped(run: FoundRun, name: str) -> bool:
@@ -130,16 +143,19 @@ def _instance(run: RunView, wanted: RunReference) -> InstanceView:
 
 
 def _content(
-    cluster: ClusterConnection, taskrun: Object, status: Mapping[str, Any], stored: Mapping[str, Any]
+    cluster: ClusterConnection, source: Object, status: Mapping[str, Any], stored: Mapping[str, Any]
 ) -> Iterator[bytes]:
+    """Yield the result of a TaskRun or a Workflow, whose result in the archive is that of a TaskRun."""
     if not stored:
         text = json_fields.text(status.get("result")) or "null"
         return iter([f"{text}\n".encode(errors="surrogatepass")])
-    return _stored(cluster, taskrun, stored)
+    return _stored(cluster, source, stored)
 
 
-def _stored(cluster: ClusterConnection, taskrun: Object, stored: Mapping[str, Any]) -> Iterator[bytes]:
-    uid, namespace = taskrun["metadata"]["uid"], taskrun["metadata"].get("namespace") or cluster.namespace
+def _stored(cluster: ClusterConnection, source: Object, stored: Mapping[str, Any]) -> Iterator[bytes]:
+    metadata = source["metadata"]
+    uid = json_fields.text(stored.get("uid")) or metadata["uid"]
+    namespace = metadata.get("namespace") or cluster.namespace
     chunks = ArchiveProxy(cluster.api).result(namespace, uid, json_fields.text(stored.get("digest")))
     return stored_body.value_of(stored, chunks)
 

@@ -179,7 +179,9 @@ def previous_run(state: PassState) -> PreviousRun | None:
     if last is None:
         return None
     run = next((run for run in state.snapshot.runs if run.metadata.name == last.name), None)
-    return PreviousRun(name=last.name, at=last.at, state=run.status.state if run else None)
+    if run is None:
+        return PreviousRun(name=last.name, at=last.at)
+    return PreviousRun(name=last.name, at=last.at, state=run.status.state, result=run.status.result)
 
 
 def _skip(state: PassState, event: ScheduleEvent, message: str) -> Conclusion:

@@ -26,6 +26,7 @@ from torpor_operator.workflows.plan import (
     events,
     invalid_run,
     pod_retention,
+    run_result,
     status,
     task_order,
 )
@@ -93,13 +94,15 @@ def run_tasks(run: RunContext) -> WorkflowPlan:
     snapshot = run.snapshot
     tasks = task_order.plan_tasks(snapshot, run.graph)
     outcomes = [task.outcome for task in tasks]
-    verdict = status.verdict(run.workflow, outcomes, None)
+    result = run_result.resolve_result(snapshot, outcomes, status.verdict(run.workflow, outcomes, None))
+    verdict = result.verdict
     hooks = task_order.plan_hooks(snapshot, run.graph, outcomes, verdict)
     plan = pod_retention.delete_expired(snapshot, dispatch.build_plan(snapshot, [*tasks, *hooks]))
     again_at = plan.again_at if verdict.final else earliest([plan.again_at, run.timeout_at])
     steps = _replacements(snapshot)
-    plan = dispatch.prepend_steps(replace(plan, again_at=again_at), steps)
-    return _with_status(run, outcomes, [hook.outcome for hook in hooks], verdict, plan)
+    plan = dispatch.prepend_steps(replace(plan, again_at=again_at, needs=(*plan.needs, *result.needs)), steps)
+    planned = _with_status(run, outcomes, [hook.outcome for hook in hooks], verdict, plan)
+    return planned if planned.status is None else replace(planned, status=result.on(planned.status))
 
 
 def _replacements(snapshot: Snapshot) -> list[Step]:

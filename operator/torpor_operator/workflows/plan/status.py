@@ -218,6 +218,8 @@ def reopened(  # noqa: PLR0913 - all parts of a status
             "start_time": former.start_time or times.rfc3339(now),
             "reopened_time": times.rfc3339(now) if former.completion_time else former.reopened_time,
             "completion_time": None,
+            "result": None,
+            "stored": None,
             "tasks": tuple(tasks),
             "clears": former.clears + 1,
             "clearing": clearing,

@@ -245,7 +245,7 @@ def test_a_task_without_a_result_points_to_why(cluster: FakeCluster, torpor: Run
 def test_unknown_names_and_a_task_that_has_not_started_are_one_line(cluster: FakeCluster, torpor: Run) -> None:
     cluster.taskrun("ingest", "load", 0, result="1")
     for arguments, code, words in (
-        (("ingest",), 2, "name a task"),
+        (("ingest",), 1, "ingest has no spec.result; name a task: torpor result ingest/TASK"),
         (("ingest/lod",), 1, "did you mean load?"),
         (("ingest/load/5",), 1, "load has 0"),
         (("ingest/rest",), 1, "it has not started"),
@@ -276,3 +276,22 @@ def test_without_the_archive_the_error_says_so(cluster: FakeCluster, torpor: Run
 def test_a_format_is_no_file(torpor: Run) -> None:
     message = "torpor: -o takes a file, not a format; omit it to print the result, or write -o ./json\n"
     assert torpor("result", "ingest/load", "-o", "json") == (2, "", message)
+
+
+def test_the_result_of_a_run_is_that_of_its_status(cluster: FakeCluster, torpor: Run, run: Object) -> None:
+    run["spec"]["result"] = "tasks.load.result"
+    code, _, err = torpor("result", "ingest")
+    assert (code, err) == (1, "torpor: ingest has no result: its state is Running; see `torpor why ingest`\n")
+    run["status"] |= {"state": "Succeeded", "result": '{"rows":3}'}
+    assert torpor("result", "ingest") == (0, '{"rows":3}\n', "")
+
+
+def test_the_result_of_a_run_in_the_archive_is_that_of_its_taskrun(
+    cluster: FakeCluster, torpor: Run, run: Object, tmp_path: Path
+) -> None:
+    taskrun = keep(cluster, "file", BINARY, name="rows.bin")
+    run["spec"]["result"] = "tasks.load.result"
+    identity = {"taskRun": taskrun["metadata"]["name"], "uid": taskrun["metadata"]["uid"]}
+    run["status"] |= {"state": "Succeeded", "stored": taskrun["status"]["stored"] | identity}
+    assert torpor("result", "ingest", "-o", str(tmp_path))[0] == 0
+    assert (tmp_path / "rows.bin").read_bytes() == BINARY

@@ -14,6 +14,7 @@ _SPEC = {
         {"name": "check", "python": "m:f"},
     ]
 }
+_RUN = {"spec": _SPEC}
 
 
 def taskrun(task: str, state: str, index: int = -1, **status: Any) -> dict[str, Any]:
@@ -29,16 +30,21 @@ def run(*taskruns: dict[str, Any]) -> RunView:
 
 def test_the_results_of_the_last_tasks_are_printed() -> None:
     results = {"list": ["a"], "load": 1, "report": {"rows": 3}, "check": None}
-    assert list(report.result_lines(_SPEC, results)) == ['result of report: {"rows": 3}']
+    assert list(report.result_lines(_RUN, results)) == ['result of report: {"rows": 3}']
+
+
+def test_the_result_of_the_run_is_printed_instead_of_those_of_tasks() -> None:
+    run = {"spec": _SPEC, "status": {"result": '{"rows":3}'}}
+    assert list(report.result_lines(run, {"report": 1})) == ['result: {"rows": 3}']
 
 
 def test_a_text_of_several_lines_is_readable() -> None:
-    lines = list(report.result_lines(_SPEC, {"report": {"table": "A B\n1 2", "rows": 1}, "check": "a\nb"}))
+    lines = list(report.result_lines(_RUN, {"report": {"table": "A B\n1 2", "rows": 1}, "check": "a\nb"}))
     assert lines == ["result of report:\ntable: |-\n  A B\n  1 2\nrows: 1", "result of check:\na\nb"]
 
 
 def test_a_long_result_is_cut() -> None:
-    (line,) = report.result_lines(_SPEC, {"report": "x" * 5_000})
+    (line,) = report.result_lines(_RUN, {"report": "x" * 5_000})
     assert line.endswith("x... (5,000 characters)")
     assert len(line) < 4_100
 
@@ -87,6 +93,6 @@ def test_only_the_end_of_a_long_log_is_read(tmp_path: Path) -> None:
 
 
 def test_an_enormous_result_is_cut_and_not_written_as_yaml() -> None:
-    (line,) = report.result_lines(_SPEC, {"report": ["a\nb"] * 20_000})
+    (line,) = report.result_lines(_RUN, {"report": ["a\nb"] * 20_000})
     assert line.startswith('result of report: ["a\\nb", "a')
     assert line.endswith(" characters)")

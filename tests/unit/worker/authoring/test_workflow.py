@@ -242,3 +242,31 @@ def test_a_pod_whose_module_has_a_workflow_imports_nothing_heavy_for_it() -> Non
         check=True,
     )
     assert {"asyncio", "dataclasses", "inspect", "traceback"} & set(done.stdout.split()) == set()
+
+
+def test_what_the_function_returns_is_the_result_of_the_run() -> None:
+    @workflow
+    def ingest() -> object:
+        return load("a.csv")
+
+    assert ingest()["spec"]["result"] == "tasks.load.result"
+
+
+def test_only_a_reference_can_be_the_result_of_a_run() -> None:
+    @workflow
+    def ingest() -> object:
+        load("a.csv")
+        return 3
+
+    with pytest.raises(TypeError, match="ingest returned 3; return what a task returned, or expression"):
+        ingest()
+
+
+def test_one_instance_of_a_group_cannot_be_the_result_of_a_run() -> None:
+    @workflow
+    def ingest() -> object:
+        with group("files", path=["a", "b"]) as files:
+            return load(files.value)
+
+    with pytest.raises(TypeError, match="this place is outside of the group"):
+        ingest()

@@ -17,8 +17,13 @@ RUN_OF: Body = {
     "source": "files",
     "at": "2026-11-20T02:00:00Z",
     "event": '{"name": "a.csv", "sizes": [1, 2]}',
-    "previous": {"name": "nightly-1", "at": "2026-11-19T02:00:00Z", "state": "Failed"},
+    "previous": {"name": "nightly-1", "at": "2026-11-19T02:00:00Z", "state": "Failed", "result": "[1]"},
 }
+PARSED: dict[str, Any] = {
+    "event": json.loads(RUN_OF["event"]),
+    "previous": {**RUN_OF["previous"], "result": [1]},
+}
+"""The texts of RUN_OF as expressions see them."""
 
 
 def evaluated(expression: str, *, run_of: Body | None = RUN_OF, **task: Any) -> Any:
@@ -37,7 +42,8 @@ def evaluated(expression: str, *, run_of: Body | None = RUN_OF, **task: Any) -> 
         ("run.event.name", "a.csv"),
         ("run.event.sizes.map(n, n + 1)", [2, 3]),
         ("run.schedule + '/' + run.source", "nightly/files"),
-        ("run.previous", RUN_OF["previous"]),
+        ("run.previous", PARSED["previous"]),
+        ("run.previous.result[0]", 1),
         ("run.previous.state == 'Failed'", True),
         ("timestamp(run.at) - duration('24h')", "2026-11-19T02:00:00Z"),
         ("run['at']", "2026-11-20T02:00:00Z"),
@@ -92,7 +98,7 @@ def test_run_is_visible_wherever_params_are() -> None:
     [
         ({"result": "run.at + event.x"}, {"at": "2026-11-20T02:00:00Z"}),
         ({"result": "event.x", "failWhen": "run.source == run.schedule"}, {"source": "files", "schedule": "nightly"}),
-        ({"result": "run", "failWhen": "run.at == ''"}, {"name": NAME, **RUN_OF, "event": json.loads(RUN_OF["event"])}),
+        ({"result": "run", "failWhen": "run.at == ''"}, {"name": NAME, **RUN_OF, **PARSED}),
     ],
 )
 def test_result_and_fail_when_get_the_fields_that_they_use(expressions: Body, value: Body) -> None:
@@ -148,7 +154,7 @@ def test_an_unknown_field_is_named_with_those_that_exist() -> None:
 def test_an_event_that_is_not_json_fails_the_task_that_reads_it() -> None:
     world = PlanFixture(python("a", args={"x": "${run.event}"}), python("b"), runOf=RUN_OF | {"event": "{"}).settle()
     assert world.tasks()["a"] == "Failed"
-    assert (world.task("a").message or "").startswith("args: x: spec.runOf.event is not valid JSON: ")
+    assert (world.task("a").message or "").startswith("args: x: spec.runOf is not valid JSON: ")
     assert world.has("b")
 
 
