@@ -12,7 +12,7 @@ CODE := libraries crds operator triggerer archive cli worker-image local ui/torp
 # The tests start hundreds of Python processes. Each would compile all modules if none may store the bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo docs prose test test-long ui ui-test venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-attacks \
+.PHONY: help try version demo docs prose test test-long ui ui-test venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-attacks \
 	bench-archive bench-argo bench-chain bench-cli bench-failover bench-guard bench-logs bench-reduce bench-run bench-scale bench-schedules bench-sensors bench-start bench-startup \
 	bench-files bench-structure bench-triggerer bench-ui bench-ui-browser bench-views bench-workflow bench-writes mutants cli images runtime-folder manifest sbom uninstall load cluster kubeconfig \
 	cluster-down control-plane \
@@ -20,6 +20,11 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 22
+
+try: .tools/try/synced ## the first minute, without a cluster: examples/inventory.yaml runs here, then its tree and timeline
+	@rm -rf build/try
+	@.tools/try/bin/torpor run examples/inventory.yaml --folder build/try
+	@.tools/try/bin/torpor run --show build/try -o wide
 
 demo: venv ## the first run: a cluster, Torpor in it, and a workflow that waits without a pod; REGISTRY, VERSION: images from there
 	@$(BIN)/python -m torpor_demo $(RELEASE)
@@ -97,6 +102,9 @@ sbom: venv ## what the images install from PyPI, with hashes, as CycloneDX JSON:
 	@$(SBOM) --package torpor-operator --package torpor-triggerer --package torpor-archive --package torpor-ui --output-file build/torpor.cdx.json
 	@$(SBOM) --package torpor --output-file build/torpor-worker.cdx.json
 	@ls build/*.cdx.json
+
+version: ## print the version of this checkout; make version VERSION=0.2.0 writes it into every file that repeats it
+	@PYTHONPATH=dev python3 -m torpor_release version $(VERSION)
 
 cli: venv ## the command torpor as a wheel for `uv tool install`, and as one file, in dist/: docs/how-to/install-the-command.md
 	@rm -rf build/cli && mkdir -p build/cli
@@ -207,6 +215,11 @@ venv: .venv/synced ## the packages and tools of the checkout, in .venv; most tar
 
 .venv/synced: uv.lock pyproject.toml $(wildcard */pyproject.toml libraries/*/pyproject.toml examples/*/pyproject.toml) | $(UV)
 	@$(UV) sync --quiet --frozen --all-packages
+	@touch $@
+
+# Only what `torpor run` needs, without the tools of development: a bare machine has it in seconds.
+.tools/try/synced: uv.lock | $(UV)
+	@UV_PROJECT_ENVIRONMENT=.tools/try $(UV) sync --quiet --frozen --no-default-groups --package kubectl-torpor --package torpor-local
 	@touch $@
 
 .tools/node/synced: uv.lock | $(UV)

@@ -13,6 +13,9 @@ _PROGRAMS: dict[str, Callable[[], Path]] = {
     "go": golang.ensure,
     "kubectl": kubectl.ensure,
     "vale": lambda: golang.build(golang.VALE),
+    "actionlint": lambda: golang.build(golang.ACTIONLINT),
+    "crane": lambda: golang.build(golang.CRANE),
+    "cosign": lambda: golang.build(golang.COSIGN),
 }
 
 
@@ -40,6 +43,9 @@ def _parser() -> argparse.ArgumentParser:
     verbs.add_parser("go", help="find or fetch Go; print its path")
     verbs.add_parser("kubectl", help="find or build a kubectl; print its path")
     verbs.add_parser("vale", help="build the linter of the documentation; print its path")
+    verbs.add_parser("actionlint", help="build the linter of GitHub workflows; print its path")
+    verbs.add_parser("crane", help="build the program that copies images; print its path")
+    verbs.add_parser("cosign", help="build the program that signs images; print its path")
     load_images = verbs.add_parser("load", help="copy local images to the cluster's nodes")
     load_images.add_argument("images", nargs="+", metavar="IMAGE")
     up = verbs.add_parser("control-plane", help="start etcd and an API server as processes; print the kubeconfig")
@@ -62,8 +68,8 @@ def _perform(options: argparse.Namespace) -> None:
             machine = host.observe()
             engine.ensure(machine)
             print(base_image.ensure(machine))
-        case "go" | "kubectl" | "vale":
-            print(_PROGRAMS[options.verb]())
+        case program if program in _PROGRAMS:
+            print(_PROGRAMS[program]())
         case "load":
             load.onto_nodes(options.images)
         case "control-plane":

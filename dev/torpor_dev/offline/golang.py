@@ -57,6 +57,21 @@ VALE = GoProgram(
     module=cache.SOURCES / "vale",
     cgo=True,
 )
+ACTIONLINT = GoProgram(
+    name="actionlint", package="github.com/rhysd/actionlint/cmd/actionlint", module=cache.SOURCES / "actionlint"
+)
+CRANE = GoProgram(
+    name="crane",
+    package="github.com/google/go-containerregistry/cmd/crane",
+    remark=" (once; a minute on 2 cores)",
+    module=cache.SOURCES / "release",
+)
+COSIGN = GoProgram(
+    name="cosign",
+    package="github.com/sigstore/cosign/v3/cmd/cosign",
+    remark=" (once; some 5 minutes on 2 cores)",
+    module=cache.SOURCES / "release",
+)
 
 
 def build(program: GoProgram) -> Path:
