@@ -19,7 +19,8 @@ from torpor_local.apiserver.history import ObjectChange, collection
 from torpor_local.apiserver.objects import ObjectRegistry
 from torpor_local.apiserver.server import ApiServer
 from torpor_local.clock import SkippableClock
-from torpor_local.pods import container_outputs, locks, process, program, status, task_files, variables, wrapper
+from torpor_local.pods import locks, process, program, status, task_files, variables, wrapper
+from torpor_local.pods.container_outputs import EndedContainer
 from torpor_local.pods.files import MissingSourceError, PodFiles
 from torpor_local.pods.locks import PodLock
 from torpor_local.pods.process import PodProcess
@@ -223,29 +224,23 @@ class ProcessKubelet:
         self._write(running, {"status": status.running(pod, self._clock.now())})
         code = await started.wait()
         message = files.termination_message(code)
-        if run.wrapped.has_result and code == 0:
-            message = await self._result(pod, started, run, files)
-        if code == 0 and run.is_container and task.outputs:
-            code, message = await container_outputs.report(
-                task, pod, message, run.wrapped, tool=self._host.container_tool or "", archive=self._host.archive
+        if code == 0 and run.is_container and (run.wrapped.has_result or task.outputs):
+            ended = EndedContainer(
+                pod=pod,
+                wrapped=run.wrapped,
+                files=files,
+                task=task,
+                tool=self._host.container_tool or "",
+                archive=self._host.archive,
+                output=await started.output() if run.wrapped.stdout else b"",
             )
+            code, message = await ended.report(message)
         if code < 0 or run.wrapped.file is not None or (run.is_container and task.outputs):
             await self._remove_container(pod)
         files.remove()
         if run.is_container and program.could_not_start(code, message):
             return status.terminated(pod, code, "ContainerCannotRun", message, self._clock.now())
         return status.ended(pod, code, message, self._clock.now())
-
-    async def _result(self, pod: Object, started: PodProcess, run: PodProgram, files: PodFiles) -> str:
-        """Return the document that a wrapper in the pod would write."""
-        path, tool = run.wrapped.file, self._host.container_tool
-        if path is None or tool is None:
-            return wrapper.document(pod, await started.output(), "the standard output")
-        try:
-            await process.run(program.copying(pod, tool, path, str(files.result)), _REMOVAL_SECONDS)
-            return wrapper.document(pod, files.read_result(wrapper.OUTPUT_MAX + 1), path)
-        except OSError as error:
-            return wrapper.failure(pod, f"the program wrote no result: cannot read {path} ({type(error).__name__})")
 
     async def _abandon(self, started: PodProcess, pod: Object) -> None:
         """Kill a process that nothing observes any longer: it would go on after the run."""

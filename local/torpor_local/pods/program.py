@@ -115,7 +115,7 @@ def container(  # noqa: PLR0913, PLR0917 - the parts of a command
     """
     image, client = _image(pod, tool)
     words, arguments = variables.command(pod, own)
-    wrapped = wrapper.unwrapped(words, stores_files=constants.ENV_FILES in own)
+    wrapped = wrapper.unwrapped(words, own.get(constants.ENV_FILES))
     entrypoint = wrapped.command
     argv = (
         *_WAITING_SHELL,
@@ -126,7 +126,7 @@ def container(  # noqa: PLR0913, PLR0917 - the parts of a command
         *_bound(message_file, TERMINATION_LOG),
         *(() if scripts is None else ("--mount", f"{_mount(scripts, wrapper.SCRIPTS)},readonly")),
         *(word for path, file in mounts.items() for word in _bound(str(file), path)),
-        *_environment(pod, own),
+        *_environment(pod, own, wrapper.HIDDEN if wrapped.hides else frozenset()),
         *_identity(pod),
         *(("--entrypoint", entrypoint[0]) if entrypoint else ()),
         "--",  # what follows is no option
@@ -151,11 +151,11 @@ def _image(pod: Object, tool: str | None) -> tuple[str, str]:
     return image, tool
 
 
-def _environment(pod: Object, own: Mapping[str, str]) -> Sequence[str]:
-    """Return the options with the variables of the pod. The client has the values of those from Secrets."""
-    variables_of_pod = pod["spec"]["containers"][0].get("env") or ()
-    missing = [variable["name"] for variable in variables_of_pod if variable["name"] not in own]
-    given = [word for name, value in own.items() for word in ("--env", f"{name}={value}")]
+def _environment(pod: Object, own: Mapping[str, str], hidden: frozenset[str]) -> Sequence[str]:
+    """Return the options with the variables of the program. The client has the values of those from Secrets."""
+    names = [variable["name"] for variable in pod["spec"]["containers"][0].get("env") or ()]
+    missing = [name for name in names if name not in own and name not in hidden]
+    given = [word for name, value in own.items() if name not in hidden for word in ("--env", f"{name}={value}")]
     return [*given, *(word for name in missing if _VARIABLE.fullmatch(name) for word in ("--env", name))]
 
 

@@ -115,19 +115,21 @@ def fetch(files: LocalTaskFiles, pod: Object, archive: Path, read: ReadConfigMap
 def store(files: LocalTaskFiles, pod: Object, archive: Path) -> list[dict[str, Any]]:
     """Store the outputs, and return their descriptions. Raises FileError."""
     declared = [{**each, "path": str(files.output(each["name"]))} for each in files.outputs]
-    stored = outputs.store(_archive_of(pod, archive), declared, _policy())
+    stored = outputs.store(archive_of(pod, archive), declared, retry_policy())
     if isinstance(stored, TaskFailure):
         raise FileError(stored.message)
     return stored
 
 
-def _policy() -> status_patch.RetryPolicy:
+def retry_policy() -> status_patch.RetryPolicy:
+    """Return how long a request to the archive of the run is repeated."""
     import time  # noqa: PLC0415 - the clock of the machine, not of the run
 
     return status_patch.RetryPolicy(30.0, frozenset(), time.monotonic, time.sleep, lambda: 0.5)
 
 
-def _archive_of(pod: Object, archive: Path) -> ArchiveConnection:
+def archive_of(pod: Object, archive: Path) -> ArchiveConnection:
+    """Return a connection to the archive of the run, as the pod."""
     metadata = pod["metadata"]
     token = f"{metadata['namespace']}/{metadata['uid']}/{metadata['name']}"
     taskrun = str(metadata["ownerReferences"][0]["name"])
@@ -180,7 +182,7 @@ def _download(source: Object, target: Path) -> None:
 
 
 def _write_origin(origin: Object, target: Path, pod: Object, archive: Path) -> None:
-    connection = _archive_of(pod, archive)
+    connection = archive_of(pod, archive)
     try:
         with connection.get(origin["taskrun"], origin["digest"], file=origin["name"]) as answer:
             if isinstance(answer, ApiResponse):

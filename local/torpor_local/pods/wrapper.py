@@ -16,13 +16,31 @@ from torpor_wire import constants
 from torpor_local.pods import variables
 
 OUTPUT_MAX = 1 << 20
-"""Bytes of output or of a file that become a result, as in a pod."""
+"""Bytes of output that become a result, as in a pod."""
+FILE_MAX = 100_000_000
+"""Bytes of a file that become a result: the archive stores no more."""
+HIDDEN = frozenset(
+    {
+        constants.ENV_OUTCOME,
+        constants.ENV_OUTCOME_MAX,
+        constants.ENV_OUTCOME_NONCE,
+        constants.ENV_PROTOCOL,
+        constants.ENV_ARCHIVE_URL,
+        constants.ENV_ARCHIVE_CA,
+        constants.ENV_FILES,
+    }
+)
+"""Variables of the wrapper, which the program does not get, as in `torpor-tool run`."""
 SCRIPTS = f"{constants.RUNTIME_FOLDER}/scripts"
 _RUN = (TOOL, "run")
 _END = "--"
 _FILE, _STDOUT = "--file", "--stdout"
 
 Object = Mapping[str, Any]
+
+
+class ResultError(Exception):
+    """The program has no valid result. The message is for the user."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +54,8 @@ class WrappedProgram:
     stdout: bool = False
     file: str | None = None
     stores_files: bool = False
+    hides: bool = False
+    """Whether the program gets none of the variables of its wrapper."""
 
     @property
     def has_result(self) -> bool:
@@ -43,13 +63,19 @@ class WrappedProgram:
         return self.stdout or self.file is not None
 
 
-def unwrapped(command: Sequence[str], *, stores_files: bool = False) -> WrappedProgram:
-    """Return what a command of a pod runs. `stores_files`: whether the wrapper stores outputs."""
+def unwrapped(command: Sequence[str], files: str | None = None) -> WrappedProgram:
+    """Return what a command of a pod runs. `files` is the variable by which the wrapper stores outputs."""
     if tuple(command[:2]) != _RUN:
         return WrappedProgram(command=command)
     options, program = command[2 : command.index(_END)], command[command.index(_END) + 1 :]
     file = options[options.index(_FILE) + 1] if _FILE in options else None
-    return WrappedProgram(command=program, stdout=_STDOUT in options, file=file, stores_files=stores_files)
+    return WrappedProgram(
+        command=program,
+        stdout=_STDOUT in options,
+        file=file,
+        stores_files=files is not None,
+        hides=not json.loads(files or "{}").get("outcome"),
+    )
 
 
 def scripts(pod: Object) -> dict[str, str]:
@@ -60,36 +86,37 @@ def scripts(pod: Object) -> dict[str, str]:
     return {name: variables.expanded(text, {}) for name, text in named}
 
 
-def document(pod: Object, content: bytes, name: str) -> str:
-    """Return the outcome document of a program that ended with code 0 and whose output or file has this content."""
-    nonce = (pod["metadata"].get("annotations") or {}).get(constants.OUTCOME_NONCE, "")
-    result = {"torpor": constants.PROTOCOL, "nonce": nonce}
-    if len(content) > OUTPUT_MAX:
-        return failure(pod, f"{name} has more than {OUTPUT_MAX} bytes, too many for a result")
+def value(content: bytes, name: str, most: int) -> Any:
+    """Return the result that a program printed or wrote: JSON, or a text. Raises ResultError."""
+    if len(content) > most:
+        raise ResultError(f"{name} has more than {most} bytes, too many for a result")
     try:
-        text = content.decode().rstrip("\r\n")
+        return _value(content.decode().rstrip("\r\n"))
     except UnicodeDecodeError as error:
-        return failure(pod, f"{name} is not UTF-8 (at byte {error.start})")
-    message = json.dumps(result | {"result": _value(text)}, ensure_ascii=False)
-    if (size := len(message.encode())) >= TERMINATION_MAX:
-        return failure(
-            pod, f"the result has {size} bytes; a local run stores less than {TERMINATION_MAX} of a container"
-        )
-    return message
+        raise ResultError(f"{name} is not UTF-8 (at byte {error.start})") from error
 
 
-def with_files(pod: Object, message: str, files: Sequence[Object], *, has_result: bool) -> str:
-    """Return the document of a program with outputs: that of its result, or what the program wrote itself."""
+def document(pod: Object, key: str, content: Any, files: Sequence[Object] = ()) -> str:
+    """Return an outcome document with the nonce of the pod. `files` are the descriptions of stored outputs."""
     nonce = (pod["metadata"].get("annotations") or {}).get(constants.OUTCOME_NONCE, "")
-    own = json.loads(message) if has_result else {"message": message}
-    return json.dumps({"torpor": constants.PROTOCOL, "nonce": nonce, "files": [*files], **own}, ensure_ascii=False)
+    described = {"files": [*files]} if files else {}
+    return json.dumps({"torpor": constants.PROTOCOL, "nonce": nonce, **described, key: content}, ensure_ascii=False)
 
 
-def failure(pod: Object, message: str) -> str:
+def archived(pod: Object, about: Object, files: Sequence[Object]) -> str:
+    """Return the document of a result in the archive. Keys that do not fit are left out, as `torpor-tool` does."""
+    message = document(pod, "archived", {**about}, files)
+    return message if fits(message) else document(pod, "archived", {**about, "keys": None}, files)
+
+
+def failure(pod: Object, message: str, *, retryable: bool = False) -> str:
     """Return the outcome document of a program whose result cannot be stored."""
-    nonce = (pod["metadata"].get("annotations") or {}).get(constants.OUTCOME_NONCE, "")
-    failed = {"message": message, "retryable": False}
-    return json.dumps({"torpor": constants.PROTOCOL, "nonce": nonce, "fail": failed})
+    return document(pod, "fail", {"message": message, "retryable": retryable})
+
+
+def fits(message: str) -> bool:
+    """Whether a termination message is not cut."""
+    return len(message.encode()) < TERMINATION_MAX
 
 
 def _value(text: str) -> Any:
@@ -97,9 +124,12 @@ def _value(text: str) -> Any:
     if not text:
         return None
     try:
-        return json.loads(text, parse_constant=_refuse)
-    except (ValueError, RecursionError):
+        parsed = json.loads(text, parse_constant=_refuse)
+        if "\\u" in text:  # an unpaired surrogate is not UTF-8
+            json.dumps(parsed, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):  # also UnicodeEncodeError
         return text
+    return parsed
 
 
 def _refuse(constant: str) -> NoReturn:

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 from torpor_local import engine
-from torpor_local.pods import container_outputs, task_files
+from torpor_local.pods import task_files
+from torpor_local.pods.container_outputs import EndedContainer
+from torpor_local.pods.files import PodFiles
 from torpor_local.pods.task_files import FileError
 from torpor_local.pods.wrapper import WrappedProgram
 from torpor_operator.model.pod import FILES_CONTAINER
@@ -70,9 +72,15 @@ async def test_a_link_in_place_of_an_output_is_not_followed(tmp_path: Path, path
     files = task_files.of_pod(pod(path), tmp_path / "files")
     (files.folder / "out").mkdir(parents=True)
     wrapped = WrappedProgram(command=(), stores_files=True)
-    code, message = await container_outputs.report(
-        files, pod(path), "", wrapped, tool=str(tool), archive=tmp_path / "none"
+    ended = EndedContainer(
+        pod=pod(path),
+        wrapped=wrapped,
+        files=PodFiles.of_pod("a", "u", logs=tmp_path, scratch=tmp_path),
+        task=files,
+        tool=str(tool),
+        archive=tmp_path / "none",
     )
+    code, message = await ended.report("")
     assert code == 66
     assert said in message
 

@@ -75,7 +75,6 @@ async def test_a_script_and_its_result_are_those_of_a_pod(tmp_path: Path, progra
         ({"script": "echo 1; exit 4", "result": "stdout"}, "exit code 4"),
         ({"script": "true", "result": {"path": "/tmp/out"}}, "the program wrote no result"),
         ({"script": "printf '\\377'", "result": "stdout"}, "the standard output is not UTF-8 (at byte 0)"),
-        ({"script": "head -c 5000 /dev/zero | tr '\\0' x", "result": "stdout"}, "a local run stores less than 4096"),
         (
             {"script": "head -c 1100000 /dev/zero", "result": "stdout"},
             "the standard output has more than",
@@ -90,6 +89,36 @@ async def test_a_result_that_cannot_be_stored_fails_the_task(
     assert message in str(outcome.objects)
 
 
+LARGE = {
+    "text": ("stdout", "head -c 5000 /dev/zero | tr '\\0' x", "x" * 5000),
+    "list": ({"path": "/tmp/out"}, "echo \"[1$(yes ,2 | head -n 3000 | tr -d '\\n')]\" > out", [1, *([2] * 3000)]),
+    "object": ("stdout", "printf '{\"a\": \"'; head -c 9000 /dev/zero | tr '\\0' y; printf '\"}'", {"a": "y" * 9000}),
+}
+
+
+@pytest.mark.parametrize(("result", "script", "value"), LARGE.values(), ids=LARGE)
+async def test_a_result_of_4096_bytes_and_more_is_in_the_archive(
+    tmp_path: Path, result: Any, script: str, value: Any
+) -> None:
+    outcome = await play(tmp_path, task(script=script, result=result))
+    assert outcome.succeeded, outcome.objects
+    (run,) = outcome.objects["TaskRun"]
+    assert run["status"]["stored"]["size"] > 4096
+    assert outcome.results["a"] == value
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(("fields", "shown"), [({}, "0"), ({"outcome": True}, "5")])
+async def test_a_wrapped_program_gets_no_variable_of_its_wrapper(
+    tmp_path: Path, fields: dict[str, Any], shown: str
+) -> None:
+    script = "env | grep -cE '^TORPOR_(FILES|OUTCOME|OUTCOME_MAX|OUTCOME_NONCE|PROTOCOL)=' > out || true"
+    files = {"out": [{"name": "out", "path": "/tmp/out"}]}
+    outcome = await play(tmp_path, task(script=script, **fields) | {"files": files})
+    assert outcome.succeeded, outcome.objects
+    assert (tmp_path / "bin" / "files" / "out").read_text().strip() == shown
+
+
 @pytest.mark.attack
 async def test_a_link_in_a_container_names_no_file_of_this_machine(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
@@ -99,7 +128,7 @@ async def test_a_link_in_a_container_names_no_file_of_this_machine(tmp_path: Pat
     assert "of the user" not in str(outcome)
 
 
-def test_the_output_stays_in_the_log(tmp_path: Path) -> None:
+def test_a_command_of_a_pod_loses_its_wrapper() -> None:
     assert wrapper.unwrapped(["sh", "-c", "x"]) == wrapper.WrappedProgram(command=["sh", "-c", "x"])
     words = ["/torpor/torpor-tool", "run", "--file", "/o", "--", "p", "--", "x"]
-    assert wrapper.unwrapped(words) == wrapper.WrappedProgram(command=["p", "--", "x"], file="/o")
+    assert wrapper.unwrapped(words) == wrapper.WrappedProgram(command=["p", "--", "x"], file="/o", hides=True)
