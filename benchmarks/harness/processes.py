@@ -164,7 +164,7 @@ def operator(
 ) -> ChildProcess:
     """The shipped operator. `sampler`: the words of a module that runs it and samples or profiles it."""
     health = f"http://127.0.0.1:{free_port()}/healthz"
-    identity = ("--namespace", SYSTEM, "--identity", name, "--liveness", health)
+    identity = ("--namespace", SYSTEM, "--identity", name, "--liveness", health, "--metrics-port", "0")
     return ChildProcess(
         name=name,
         words=(*sampler, _POD, "torpor_operator", *identity, *flags),

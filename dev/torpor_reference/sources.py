@@ -16,6 +16,8 @@ from torpor_archive import metrics as archive_metrics
 from torpor_archive import settings as archive
 from torpor_cli.linting.finding import LintRule
 from torpor_operator import settings as operator
+from torpor_operator.observability import operator_metrics
+from torpor_operator.observability.workload_metrics import WorkloadMetrics
 from torpor_triggerer import settings as triggerer
 from torpor_triggerer.reporting import metrics as triggerer_metrics
 from torpor_triggerer.usercode import registry
@@ -60,7 +62,15 @@ def metrics() -> dict[str, Table]:
     of_triggerer.add_gauges(triggerer_metrics.ReplicaState)
     of_triggerer.add_process_metrics()
     of_archive.watch_process()
-    texts = {"triggerer": of_triggerer.text().decode(), "archive": of_archive.text().decode()}
+    of_operator = operator_metrics.OperatorMetrics()
+    of_operator.add_state(operator_metrics.OperatorState)
+    WorkloadMetrics(of_operator.registry, now=float, is_leader=bool, find_workflow=lambda _: None)
+    of_operator.add_process_metrics()
+    texts = {
+        "operator": of_operator.text().decode(),
+        "triggerer": of_triggerer.text().decode(),
+        "archive": of_archive.text().decode(),
+    }
     return {name: Table(header=_METRICS, rows=_metrics(text)) for name, text in texts.items()}
 
 

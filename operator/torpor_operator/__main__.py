@@ -14,13 +14,15 @@ from pathlib import Path
 from typing import Never
 
 import kopf
+from prometheus_client import disable_created_metrics
 from torpor_expressions.evaluator import Evaluator
-from torpor_kubernetes import log_setup
+from torpor_kubernetes import health_server, log_setup
 from torpor_kubernetes.client import http, loop_thread
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.archive import ArchiveClient
 from torpor_kubernetes.client.events import EventPoster
 from torpor_kubernetes.client.lease import Leadership, Renewals
+from torpor_kubernetes.client.observed_transport import ObservedTransport
 from torpor_kubernetes.timing import SystemClock
 
 from torpor_operator.app import LEASE, ArchiveClients, Operator, Stop, lease_config
@@ -28,6 +30,7 @@ from torpor_operator.controller import kopf_handlers
 from torpor_operator.controller.archive import UPLOAD_SECONDS, HttpRunStore
 from torpor_operator.controller.cluster_cache import ClusterCache
 from torpor_operator.controller.write_limits import WriteLimits
+from torpor_operator.observability.operator_metrics import CONTENT_TYPE, OperatorMetrics
 from torpor_operator.quarantine.hang_timer import HangTimer
 from torpor_operator.quarantine.lease_annotation import LeaseAnnotation
 from torpor_operator.quarantine.quarantine import Quarantine
@@ -43,6 +46,7 @@ def main() -> None:
     log_setup.configure("%(asctime)s %(levelname)s %(name)s %(message)s")
     for chatty in ("kopf", "aiohttp.access"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
+    disable_created_metrics()  # type: ignore[no-untyped-call]  # moments of no use, a line for each counter
     asyncio.run(serve(settings))
 
 
@@ -54,20 +58,37 @@ async def serve(settings: Settings) -> None:
             post=ArchiveClient(settings.token_file).post_json,
             reader=ArchiveClient(settings.token_file),
         )
-        api = Api(transport, SystemClock())
+        clock, metrics = SystemClock(), OperatorMetrics()
+        api = Api(ObservedTransport(transport, metrics.wrote, clock.monotonic), clock)
         hang_timer = HangTimer(cpu_seconds=settings.hang_cpu, seconds=settings.hang)
         leadership = Leadership(
             api, lease_config(settings), run_renewals=_renew_in_thread, is_alive=hang_timer.is_alive
         )
         limits = WriteLimits.build(api, settings)
         guard = _work_guard(api, settings, limits.events)
-        operator = Operator.build(api, settings, evaluator, archive, leadership=leadership, guard=guard, limits=limits)
+        operator = Operator.build(
+            api, settings, evaluator, archive, leadership=leadership, guard=guard, limits=limits, metrics=metrics
+        )
 
         async def watch(cluster: ClusterCache, stop: Stop) -> None:
             await _run_kopf(settings, operator, cluster, stop)
 
-        async with hang_timer:
+        async with hang_timer, _serve_metrics(settings, metrics):
             await operator.run(watch)
+
+
+@asynccontextmanager
+async def _serve_metrics(settings: Settings, metrics: OperatorMetrics) -> AsyncIterator[None]:
+    """Serve the metrics from the loop of the operator, and measure how late that is."""
+    metrics.add_process_metrics()
+    heartbeat = health_server.Heartbeat(SystemClock(), metrics.lagged)
+    pages = {"/metrics": health_server.HealthPage(CONTENT_TYPE, metrics.text)}
+    async with health_server.serve(settings.metrics_port, {}, pages):
+        beating = asyncio.create_task(heartbeat.run())
+        try:
+            yield
+        finally:
+            beating.cancel()
 
 
 def _work_guard(api: Api, settings: Settings, poster: EventPoster) -> WorkGuard:

@@ -13,9 +13,11 @@ from functools import partial
 from typing import Any, Protocol, Self, TypeAlias
 
 from torpor_expressions.evaluator import Evaluating
+from torpor_kubernetes.cache.reflector import Reflector
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.lease import Leadership, LeaseConfig
+from torpor_kubernetes.client.resources import PODS, TASKRUNS, WORKFLOWS
 from torpor_kubernetes.timing import Clock
 
 from torpor_operator.backfills.archived_runs import ArchivedRuns, Reader
@@ -32,6 +34,8 @@ from torpor_operator.controller.triggerer_pools import TriggererPools
 from torpor_operator.controller.unreadable_objects import UnreadableReporter
 from torpor_operator.controller.write_limits import WriteLimits
 from torpor_operator.injection.detector import ImageVolumes
+from torpor_operator.observability.operator_metrics import OperatorMetrics, OperatorState
+from torpor_operator.observability.workload_metrics import WorkloadMetrics
 from torpor_operator.quarantine.cpu_shares import CpuShares
 from torpor_operator.quarantine.long_steps import LongStepReporter
 from torpor_operator.quarantine.work_guard import WorkGuard
@@ -104,6 +108,7 @@ class Operator:
         leadership: LeaderElector | None = None,
         guard: WorkGuard | None = None,
         limits: WriteLimits | None = None,
+        metrics: OperatorMetrics | None = None,
         jitter: Callable[[], float] = random.random,
         enabled: EnabledComponents = EnabledComponents(),
     ) -> Self:
@@ -117,6 +122,8 @@ class Operator:
         leadership = leadership or Leadership(api, lease_config(settings))
         namespaces = Namespaces(api, settings.namespace)
         cluster = ClusterCache(api, settings, guard=guard, jitter=jitter)
+        metrics = metrics or OperatorMetrics()
+        _export_state(metrics, cluster, limits, api=api, is_leader=leadership.holds)
         stored = Archive(api, settings.namespace, archive.store)
         settled_logs = SettledLogCache(api.clock, stored.endpoint, archive.post)
         context = ControllerContext(
@@ -135,6 +142,7 @@ class Operator:
             namespaces=namespaces,
             triggerer_pools=TriggererPools(api, settings.namespace),
             image_volumes=ImageVolumes(api, settings, namespaces=cluster.namespaces),
+            metrics=metrics,
         )
         return cls(
             context=context,
@@ -208,6 +216,28 @@ async def lead(cluster: ClusterCache, clock: Clock, *loops: Loop) -> None:
     async with asyncio.TaskGroup() as group:
         for loop in loops:
             group.create_task(loop())
+
+
+def _export_state(
+    metrics: OperatorMetrics, cluster: ClusterCache, limits: WriteLimits, *, api: Api, is_leader: Callable[[], bool]
+) -> None:
+    """Export the state of the replica, and that of the runs while it leads."""
+    reflectors: dict[str, Reflector[Any]] = {TASKRUNS.kind: cluster.taskruns, PODS.kind: cluster.pods}
+
+    def state() -> OperatorState:
+        cached = {kind: len(reflector.store) for kind, reflector in reflectors.items()}
+        return OperatorState(
+            is_leader=is_leader(),
+            cache_age={kind: reflector.age() for kind, reflector in reflectors.items()},
+            cached=cached | {WORKFLOWS.kind: len(cluster.workflows)},
+            watch_restarts={kind: reflector.watches + reflector.relists for kind, reflector in reflectors.items()},
+            dropped_events=limits.events.dropped,
+        )
+
+    metrics.add_state(state)
+    cluster.subscribe(
+        WorkloadMetrics(metrics.registry, now=api.clock.now, is_leader=is_leader, find_workflow=cluster.owner_of)
+    )
 
 
 def _measure_steps(guard: WorkGuard, api: Api, limits: WriteLimits) -> CpuShares:

@@ -69,6 +69,9 @@ class Settings(ProcessSettings):
         description="token of audience torpor-archive, with which the operator authenticates to the archive",
     )
     liveness: str = Field(default="http://0.0.0.0:8080/healthz", description="address of the liveness probe")
+    metrics_port: int = Field(
+        default=8081, ge=0, le=65535, description="port of the metrics; 0 lets the system choose one"
+    )
     task_service_account: str = Field(default="torpor-task", description="ServiceAccount of task pods that name none")
     runtime_image: str = Field(
         default="torpor-runtime:dev",

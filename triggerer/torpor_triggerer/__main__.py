@@ -8,6 +8,7 @@ import sys
 
 from prometheus_client import disable_created_metrics
 from torpor_expressions.evaluator import Evaluator
+from torpor_kubernetes import health_server
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.archive import ArchiveClient
 from torpor_kubernetes.client.errors import Unconfigured
@@ -19,7 +20,6 @@ from torpor_triggerer.logs.guard import LogGuard
 from torpor_triggerer.logs.trigger_log import TriggerLog
 from torpor_triggerer.network.addresses import Addresses, own
 from torpor_triggerer.network.connections import OutboundNetwork
-from torpor_triggerer.reporting import health
 from torpor_triggerer.reporting.metrics import CONTENT_TYPE
 from torpor_triggerer.secrets.pool_keys import PoolKeys
 from torpor_triggerer.services import http
@@ -61,8 +61,8 @@ async def serve(given: Settings, known: registry.Registry, trigger_log: TriggerL
         triggerer = Triggerer(backends, known, given, trigger_log=trigger_log, pool_keys=PoolKeys(backends.api, given))
         triggerer.metrics.add_process_metrics()
         checks = {"/healthz": triggerer.readiness_error, "/livez": triggerer.liveness_error}
-        pages = {"/metrics": health.HealthPage(CONTENT_TYPE, triggerer.metrics.text)}
-        async with health.serve(given.health_port, checks, pages) as port:
+        pages = {"/metrics": health_server.HealthPage(CONTENT_TYPE, triggerer.metrics.text)}
+        async with health_server.serve(given.health_port, checks, pages) as port:
             log.info("Serving pool %s as %s, health on port %d", given.pool, given.identity, port)
             checking = asyncio.create_task(guard.run(backends.api.clock))
             with triggerer.placement.watching(given.apart):

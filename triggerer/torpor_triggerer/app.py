@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Any
 
 from torpor_kubernetes.cache.store import ObjectKey, Unreadable
+from torpor_kubernetes.health_server import LATE, Heartbeat
 from torpor_kubernetes.timing import Clock
 from torpor_wire.reason import Reason
 
@@ -23,7 +24,6 @@ from torpor_triggerer.model.packed_wait import PackedWait
 from torpor_triggerer.reporting import metrics
 from torpor_triggerer.reporting.events import EventRecorder, SharedTokenBucket
 from torpor_triggerer.reporting.fire_permission import FirePermission
-from torpor_triggerer.reporting.health import LATE, Heartbeat
 from torpor_triggerer.reporting.log_sender import LogSender
 from torpor_triggerer.reporting.metrics import ReplicaState, TriggererMetrics
 from torpor_triggerer.reporting.status_writer import StatusWriter

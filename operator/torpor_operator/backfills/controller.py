@@ -2,6 +2,8 @@
 
 from typing import Never
 
+from torpor_kubernetes.client.resources import BACKFILLS
+
 from torpor_operator.backfills.archived_runs import FindArchived
 from torpor_operator.backfills.cache import BackfillCache, ScheduleLookup
 from torpor_operator.backfills.executor import BackfillExecutor
@@ -15,7 +17,7 @@ class BackfillController:
     """Reconciles Backfills."""
 
     def __init__(self, context: ControllerContext, schedules: ScheduleLookup, find_archived: FindArchived) -> None:
-        self._queue = queue = context.work_queue()
+        self._queue = queue = context.work_queue(BACKFILLS)
         self._cache = BackfillCache(context, schedules, queue)
         executor = BackfillExecutor(context.api, self._cache, find_archived, context.writer)
         self._reconciler = BackfillReconciler(context, queue, self._cache, executor)

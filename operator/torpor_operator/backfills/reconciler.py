@@ -101,7 +101,8 @@ class BackfillReconciler:
         for _ in range(_ROUNDS):
             snapshot = self._snapshot(backfill, gathered)
             memory.cooldown_until = self._clock.monotonic() + _COOLDOWN + len(snapshot.runs) * _COOLDOWN_PER_RUN
-            decided = plan(snapshot)
+            with self._loop.plan_timer():
+                decided = plan(snapshot)
             if decided.is_complete:
                 return decided
             await self._gather(backfill.metadata.namespace, decided, gathered)

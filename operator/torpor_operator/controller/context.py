@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Never, Protocol
 
 from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import Resource
 from torpor_wire.retry import Backoff
 
 from torpor_operator.controller.archive import Archive
@@ -17,6 +18,7 @@ from torpor_operator.controller.triggerer_pools import TriggererPools
 from torpor_operator.controller.unreadable_objects import UnreadableReporter
 from torpor_operator.controller.workqueue import Key, WorkQueue
 from torpor_operator.injection.detector import ImageVolumes
+from torpor_operator.observability.operator_metrics import OperatorMetrics
 from torpor_operator.quarantine.cpu_shares import CpuShares
 from torpor_operator.quarantine.work_guard import WorkGuard
 from torpor_operator.settings import Settings
@@ -49,10 +51,11 @@ class ControllerContext:
     namespaces: Namespaces
     triggerer_pools: TriggererPools
     image_volumes: ImageVolumes
+    metrics: OperatorMetrics
 
-    def work_queue(self) -> WorkQueue:
+    def work_queue(self, resource: Resource) -> WorkQueue:
         """The queue of one kind. A namespace has the same CPU time in the queues of all kinds."""
-        return WorkQueue(self.api.clock, cpu_shares=self.cpu_shares)
+        return WorkQueue(self.api.clock, cpu_shares=self.cpu_shares, metrics=self.metrics.loop(resource.kind))
 
     def reconcile_loop(  # noqa: PLR0913 - what differs between kinds
         self,

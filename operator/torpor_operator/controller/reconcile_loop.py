@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from contextlib import AbstractContextManager
 from typing import Any, Generic, Never, Protocol, TypeAlias, TypeVar
 
 from torpor_kubernetes.cache.store import Unreadable
@@ -18,6 +19,7 @@ from torpor_wire.retry import Backoff
 
 from torpor_operator.controller.unreadable_objects import UnreadableReporter
 from torpor_operator.controller.workqueue import Key, WorkQueue
+from torpor_operator.observability.loop_metrics import plan_timer
 from torpor_operator.quarantine.object_ref import ObjectRef
 from torpor_operator.quarantine.work_guard import WorkGuard
 
@@ -117,6 +119,10 @@ class ReconcileLoop(Generic[M]):
         finally:
             await self._workers.acquire()
 
+    def plan_timer(self) -> AbstractContextManager[None]:
+        """Measures the duration of a plan."""
+        return plan_timer(self._queue.metrics, self._clock.monotonic)
+
     def retry_time(self, memory: M) -> float:
         """Count a failed pass, and return when the next one is due."""
         memory.failures += 1
@@ -145,9 +151,11 @@ class ReconcileLoop(Generic[M]):
 
     async def _process(self, key: Key, reconcile: Callable[[Key, M], Coroutine[Any, Any, float | None]]) -> None:
         memory = self._memories[key]
+        started, failures = self._clock.monotonic(), memory.failures
         try:
             await self._attempt(key, memory, reconcile)
         finally:
+            self._queue.metrics.passed(self._clock.monotonic() - started, failed=memory.failures > failures)
             self._queue.done(key, cooldown_until=memory.cooldown_until)
             self._workers.release()
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from torpor_crds.models.base import Metadata
 from torpor_kubernetes.timing import Clock
 
+from torpor_operator.observability.loop_metrics import UNCOUNTED, LoopMetrics
 from torpor_operator.quarantine.cpu_shares import CpuShares
 
 KEYS_PER_NAMESPACE = 16
@@ -35,7 +36,12 @@ class WorkQueue:
     """Due keys by namespace, in the order in which they were added, and a heap of those that are due later."""
 
     def __init__(
-        self, clock: Clock, *, keys_per_namespace: int = KEYS_PER_NAMESPACE, cpu_shares: CpuShares | None = None
+        self,
+        clock: Clock,
+        *,
+        keys_per_namespace: int = KEYS_PER_NAMESPACE,
+        cpu_shares: CpuShares | None = None,
+        metrics: LoopMetrics = UNCOUNTED,
     ) -> None:
         """`keys_per_namespace`: how many keys of one namespace are processed at a time.
 
@@ -44,7 +50,7 @@ class WorkQueue:
         self._clock = clock
         self._cpu_shares = cpu_shares or CpuShares()
         self._keys_per_namespace = keys_per_namespace
-        self._due: dict[str, dict[Key, None]] = {}
+        self._due: dict[str, dict[Key, float]] = {}  # with the monotonic time since when
         self._processing: set[Key] = set()
         self._processing_in: Counter[str] = Counter()  # by namespace
         self._dirty: set[Key] = set()  # added while they are processed
@@ -53,6 +59,12 @@ class WorkQueue:
         self._cooldowns: dict[Key, float] = {}  # monotonic: a clock that is set back does not prolong them
         self._after_cooldown: set[Key] = set()
         self._changed = asyncio.Event()
+        self.metrics = metrics
+        metrics.watch_depth(self.depth)
+
+    def depth(self) -> int:
+        """The number of due keys."""
+        return sum(map(len, self._due.values()))
 
     def add(self, key: Key) -> None:
         """Make the key due now, or after its cooldown."""
@@ -62,7 +74,7 @@ class WorkQueue:
             self._after_cooldown.add(key)
             self._changed.set()
         else:
-            self._due.setdefault(key.namespace, {})[key] = None
+            self._due.setdefault(key.namespace, {}).setdefault(key, self._clock.monotonic())
             self._changed.set()
 
     def add_at(self, key: Key, moment: float) -> None:
@@ -98,8 +110,9 @@ class WorkQueue:
         if namespace is None:
             return None
         due = self._due.pop(namespace)
-        key = next(iter(due))
+        key, since = next(iter(due.items()))
         del due[key]
+        self.metrics.waited(self._clock.monotonic() - since)
         if due:
             self._due[namespace] = due
         self._processing.add(key)

@@ -2,6 +2,8 @@
 
 from typing import Never
 
+from torpor_kubernetes.client.resources import SCHEDULES
+
 from torpor_operator.controller.context import ControllerContext
 from torpor_operator.controller.orphan_reporter import OrphanReporter
 from torpor_operator.controller.reconcile_loop import Loop
@@ -17,7 +19,7 @@ class ScheduleController:
 
     def __init__(self, context: ControllerContext) -> None:
         cluster = context.cluster
-        self._queue = queue = context.work_queue()
+        self._queue = queue = context.work_queue(SCHEDULES)
         self.cache = ScheduleCache(context, queue)
         executor = ScheduleExecutor(context.api, cluster, self.cache, context.writer)
         self._reconciler = ScheduleReconciler(context, queue, self.cache, executor)

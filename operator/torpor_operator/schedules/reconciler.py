@@ -95,7 +95,8 @@ class ScheduleReconciler:
                 return None
             if snapshot.schedule.metadata.uid != memory.uid:
                 memory.uid, memory.answers, memory.refused = snapshot.schedule.metadata.uid, {}, {}
-            decided = plan(snapshot)
+            with self._loop.plan_timer():
+                decided = plan(snapshot)
             queries = [query for query in decided.needs if query not in memory.answers]
             if not queries:
                 return snapshot.schedule, decided

@@ -3,6 +3,8 @@
 from collections.abc import Collection
 from typing import Never
 
+from torpor_kubernetes.client.resources import WORKFLOWS
+
 from torpor_operator.controller.context import ControllerContext
 from torpor_operator.controller.orphan_reporter import OrphanReporter
 from torpor_operator.controller.reconcile_loop import Loop
@@ -22,7 +24,7 @@ class WorkflowController:
     def __init__(self, context: ControllerContext) -> None:
         api, cluster = context.api, context.cluster
         self._cluster = cluster
-        self._queue = context.work_queue()
+        self._queue = context.work_queue(WORKFLOWS)
         self._uploads = _archive_uploads(context, self._queue)
         slots = SlotAllocator(
             api, cluster.taskruns.store.indexed, cluster.has_pod, self._queue.add, context.namespaces.check

@@ -162,7 +162,8 @@ class WorkflowReconciler:
             if snapshot is None:
                 return None
             try:
-                decided = plan(snapshot, memory.graph_of)
+                with self._loop.plan_timer():
+                    decided = plan(snapshot, memory.graph_of)
             except GraphNotBuiltError:
                 memory.graph = await self._loop.let_others_run(self._graphs.build(snapshot.workflow))
                 memory.generation = snapshot.workflow.metadata.generation

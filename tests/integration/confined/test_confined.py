@@ -107,7 +107,16 @@ def test_a_confined_installation_runs_workflows_of_its_namespaces_alone(
         server.create("workflows", each, body).expect(201)
     liveness = f"http://127.0.0.1:{free_port()}/healthz"
     logs = [
-        start("torpor-operator", "torpor_operator", "--liveness", liveness, "--state-folder", str(tmp_path)),
+        start(
+            "torpor-operator",
+            "torpor_operator",
+            "--liveness",
+            liveness,
+            "--metrics-port",
+            "0",
+            "--state-folder",
+            str(tmp_path),
+        ),
         start("torpor-triggerer", "torpor_triggerer", "--health-port", "0"),
     ]
     eventually(lambda: state(server, team, "run") == "Succeeded", "the run of the team has ended")

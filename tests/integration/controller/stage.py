@@ -81,7 +81,7 @@ class ControllerFixture:
     def start_controller(self) -> ControllerProcess:
         identity = f"controller-{next(self.numbers)}"
         liveness = f"http://127.0.0.1:{free_port()}/healthz"
-        flags = ["--liveness", liveness, "--archive-grace", "1", "--stray-grace", "2"]
+        flags = ["--liveness", liveness, "--metrics-port", "0", "--archive-grace", "1", "--stray-grace", "2"]
         flags += ["--state-folder", str(self.folder)]
         token = str(self._token("torpor-operator"))
         return self._start(identity, "torpor-operator", ["torpor_operator", *flags, "--token-file", token])

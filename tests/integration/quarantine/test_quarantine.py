@@ -52,7 +52,16 @@ class RestartingOperator:
 
     def _start(self) -> subprocess.Popen[bytes]:
         liveness = f"http://127.0.0.1:{free_port()}/healthz"
-        flags = ["--identity", "replica", "--state-folder", str(self._folder), "--liveness", liveness]
+        flags = [
+            "--identity",
+            "replica",
+            "--state-folder",
+            str(self._folder),
+            "--liveness",
+            liveness,
+            "--metrics-port",
+            "0",
+        ]
         flags += ["--hang-cpu", "2", "--hang", "20"]
         with (self._folder / "log").open("ab") as log:
             return subprocess.Popen(

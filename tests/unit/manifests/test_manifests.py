@@ -134,7 +134,7 @@ def test_only_the_archive_and_metrics_accept_connections() -> None:
     assert [port["port"] for port in archive["ports"]] == ["archive"]
     assert "from" not in archive  # readers come through the API server, whose address no policy can name
     (metrics,) = policies["torpor-metrics"]["ingress"]
-    assert [port["port"] for port in metrics["ports"]] == ["health"]
+    assert [port["port"] for port in metrics["ports"]] == ["health", "metrics"]
     assert metrics["from"] == [{"namespaceSelector": {"matchLabels": {"torpor.dev/metrics": "true"}}}]
 
 

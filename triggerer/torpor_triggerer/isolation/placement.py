@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from torpor_kubernetes.health_server import LATE
 from torpor_kubernetes.timing import Clock
 
 from torpor_triggerer.isolation.thread_loop import ThreadLoop
@@ -22,7 +23,6 @@ from torpor_triggerer.isolation.trigger_proxy import TriggerProxy
 from torpor_triggerer.isolation.watchdog import BlockListener, LoopBlock, LoopMonitor, Watchdog
 from torpor_triggerer.model import outcome
 from torpor_triggerer.model.outcome import Ended
-from torpor_triggerer.reporting.health import LATE
 from torpor_triggerer.usercode import attribution, invoke
 from torpor_triggerer.usercode.attribution import Attribution, StackSample
 from torpor_triggerer.usercode.invoke import NotYet, Step

@@ -80,6 +80,12 @@ class Reflector(Generic[T]):
         self._watch_seconds = watch_seconds
         self._fatal = fatal
         self._failures = dict.fromkeys(self._scopes, 0)
+        self._heard: dict[str | None, float] = {}
+
+    def age(self) -> float:
+        """Seconds since the stream that was silent for longest brought a list, an event or a bookmark; inf without."""
+        now = self._api.clock.monotonic()
+        return now - min(self._heard.get(scope, float("-inf")) for scope in self._scopes)
 
     async def run(self) -> Never:
         """List, then watch. Only cancellation, bugs and fatal errors end it."""
@@ -152,6 +158,7 @@ class Reflector(Generic[T]):
                         await asyncio.sleep(0)
                 version = page.resource_version
         self.store.settle(listed, int(version), scope)
+        self._heard[scope] = self._api.clock.monotonic()
         return version
 
     async def _watch(self, scope: str | None, version: str) -> str:
@@ -185,6 +192,7 @@ class Reflector(Generic[T]):
 
     def _apply(self, scope: str | None, kind: str, raw: dict[str, Any]) -> str:
         version = version_of(raw)
+        self._heard[scope] = self._api.clock.monotonic()
         match kind:
             case "ADDED" | "MODIFIED":
                 self.store.absorb(raw)

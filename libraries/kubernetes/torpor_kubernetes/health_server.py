@@ -1,6 +1,6 @@
-"""Serves health and metrics from the loop that runs the triggers: a loop that hangs does not answer.
+"""Serves health checks and metrics from the event loop of the process: a loop that hangs does not answer.
 
-`/livez` reports whether a restart would help. `/healthz` also reports whether this replica is a member of its pool.
+Operator and triggerer use it. The caller names the paths, what each of them checks, and what it renders.
 """
 
 import logging
@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import NamedTuple, Never
 
 from aiohttp import web
+
 from torpor_kubernetes.timing import Clock
 
 BEAT = 1.0

@@ -4,7 +4,7 @@ import asyncio
 
 import aiohttp
 import pytest
-from torpor_triggerer.reporting import health
+from torpor_kubernetes import health_server
 
 
 async def ask(port: int, path: str) -> tuple[int, str]:
@@ -24,12 +24,12 @@ async def ask(port: int, path: str) -> tuple[int, str]:
     ],
 )
 async def test_each_path_reports_its_error(path: str, status: int, body: str) -> None:
-    async with health.serve(0, {"/healthz": lambda: "the lease was not renewed", "/livez": lambda: ""}) as port:
+    async with health_server.serve(0, {"/healthz": lambda: "the lease was not renewed", "/livez": lambda: ""}) as port:
         assert await ask(port, path) == (status, body)
 
 
 async def test_an_invalid_request_affects_no_other() -> None:
-    async with health.serve(0, {"/livez": lambda: ""}) as port:
+    async with health_server.serve(0, {"/livez": lambda: ""}) as port:
         _, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(b"x" * 100_000)
         writer.close()
@@ -37,8 +37,8 @@ async def test_an_invalid_request_affects_no_other() -> None:
 
 
 async def test_a_connection_without_a_request_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(health, "IDLE_SECONDS", 0.05)
-    async with health.serve(0, {"/livez": lambda: ""}) as port:
+    monkeypatch.setattr(health_server, "IDLE_SECONDS", 0.05)
+    async with health_server.serve(0, {"/livez": lambda: ""}) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(b"GET /livez HTTP/1.1\r\n")
         assert await asyncio.wait_for(reader.read(), 10.0) == b""
@@ -46,15 +46,15 @@ async def test_a_connection_without_a_request_is_closed(monkeypatch: pytest.Monk
 
 
 async def test_a_page_is_its_text_and_a_query_changes_nothing() -> None:
-    page = health.HealthPage("text/csv", lambda: b"a,b\n")
-    async with health.serve(0, {"/livez": lambda: ""}, {"/page": page}) as port:
+    page = health_server.HealthPage("text/csv", lambda: b"a,b\n")
+    async with health_server.serve(0, {"/livez": lambda: ""}, {"/page": page}) as port:
         assert await ask(port, "/page?a=1") == (200, "a,b\n")
         assert await ask(port, "/none") == (404, "paths: /livez, /page\n")
 
 
 async def test_a_page_that_fails_to_render_affects_no_other(caplog: pytest.LogCaptureFixture) -> None:
-    async with health.serve(
-        0, {"/livez": lambda: ""}, {"/page": health.HealthPage("text/csv", lambda: bytes(-1))}
+    async with health_server.serve(
+        0, {"/livez": lambda: ""}, {"/page": health_server.HealthPage("text/csv", lambda: bytes(-1))}
     ) as port:
         assert (await ask(port, "/page"))[0] == 500
         assert (await ask(port, "/livez"))[1] == "ok\n"
