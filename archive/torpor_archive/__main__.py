@@ -147,7 +147,7 @@ def main() -> int:
     """Run the process and return its exit code."""
     settings = ArchiveSettings.parse(sys.argv[1:], os.environ)
     disable_created_metrics()  # type: ignore[no-untyped-call]  # one unused series per counter
-    log_setup.configure("%(asctime)s %(levelname)s %(name)s: %(message)s")
+    log_setup.configure("%(asctime)s %(levelname)s %(name)s: %(message)s", settings.log_format, component="archive")
     logging.getLogger("alembic").setLevel(logging.WARNING)
     try:
         asyncio.run(serve(settings))

@@ -43,7 +43,7 @@ from torpor_operator.settings import Settings
 def main() -> None:
     """Read the settings, then run until a signal or the loss of the Lease."""
     settings = Settings.parse(sys.argv[1:], os.environ)
-    log_setup.configure("%(asctime)s %(levelname)s %(name)s %(message)s")
+    log_setup.configure("%(asctime)s %(levelname)s %(name)s %(message)s", settings.log_format, component="operator")
     for chatty in ("kopf", "aiohttp.access"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     disable_created_metrics()  # type: ignore[no-untyped-call]  # moments of no use, a line for each counter

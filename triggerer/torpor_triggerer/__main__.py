@@ -75,7 +75,7 @@ def main() -> int:
     """The process."""
     given = Settings.parse(sys.argv[1:], os.environ)
     disable_created_metrics()  # type: ignore[no-untyped-call]  # moments of no use, a line for each counter
-    trigger_log = TriggerLog()
+    trigger_log = TriggerLog(given.log_format)
     guard = LogGuard(trigger_log, sys.stderr)
     guard.restore()
     try:

@@ -46,7 +46,7 @@ async def serve(settings: PageSettings) -> None:
 def main() -> int:
     """Run the process and return its exit code."""
     settings = PageSettings.parse(sys.argv[1:], os.environ)
-    log_setup.configure("%(asctime)s %(levelname)s %(name)s: %(message)s")
+    log_setup.configure("%(asctime)s %(levelname)s %(name)s: %(message)s", settings.log_format, component="page")
     logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)  # it logs what a client sends that is no HTTP
     try:
         asyncio.run(serve(settings))

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
+from torpor_kubernetes.log_setup import log_fields
 
 from torpor_archive import errors
 from torpor_archive.auth.policy import Caller
@@ -27,6 +28,7 @@ T = TypeVar("T")
 RETRY_AFTER = "2"
 READER_HEADER = "Torpor-Authorization"
 """Takes the token of a request through the API server's proxy, which removes the header Authorization."""
+_LOGGED_MAX = 253
 _IDENTIFIER = re.compile(r"[A-Za-z0-9.-]{1,253}")
 _FILE_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
@@ -40,12 +42,19 @@ def middleware(metrics: ArchiveMetrics) -> Middleware:
     async def handle(request: web.Request, handler: Handler) -> web.StreamResponse:
         began = time.perf_counter()
         route = request.match_info.route.name or "other"
-        reason, response = await _respond(request, handler)
+        with log_fields(**_log_fields(request.match_info)):
+            reason, response = await _respond(request, handler)
         metrics.requests.labels(route, reason).inc()
         metrics.seconds.labels(route).observe(time.perf_counter() - began)
         return response
 
     return handle
+
+
+def _log_fields(path: Mapping[str, str]) -> dict[str, str]:
+    """What the JSON log says of each line of a request. A `uid` in a path is mostly that of a run."""
+    names = {"namespace": "namespace", "name": "taskrun", "uid": "run"}
+    return {field: path[part][:_LOGGED_MAX] for part, field in names.items() if part in path}
 
 
 def token(headers: Mapping[str, str]) -> str:

@@ -17,6 +17,8 @@ from pydantic_settings import (
     SettingsError,
 )
 
+from torpor_kubernetes.log_setup import LogFormat
+
 ARCHIVE_TOKEN_FILE = "/var/run/secrets/torpor.dev/archive/token"  # noqa: S105 - a path
 """The projected token of the archive's audience, which the API server refuses. The kubelet renews it in place."""
 
@@ -38,8 +40,14 @@ class ProcessSettings(BaseSettings):
 
     variables: ClassVar[Mapping[str, str]] = {}
     """The environment variable of a field. A flag overrides it."""
+    shared_variables: ClassVar[Mapping[str, str]] = {"log_format": "TORPOR_LOG_FORMAT"}
+    """The same for the fields that all programs have."""
     list_variables: ClassVar[Mapping[str, str]] = {}
     """The environment variable of a repeatable flag: items separated by commas or spaces. Flags add to them."""
+
+    log_format: LogFormat = Field(
+        default=LogFormat.TEXT, description="text for people, or json: one object a line, with the run that it is about"
+    )
 
     @classmethod
     def parse(cls, arguments: Sequence[str], environ: Mapping[str, str]) -> Self:
@@ -49,7 +57,8 @@ class ProcessSettings(BaseSettings):
         except SettingsError as error:
             raise SystemExit(f"{cls.model_config.get('cli_prog_name')}: error: {error}") from error
         flags = command_line()
-        values = {field: environ[name] for field, name in cls.variables.items() if environ.get(name)}
+        variables = {**cls.shared_variables, **cls.variables}
+        values = {field: environ[name] for field, name in variables.items() if environ.get(name)}
         lists = {
             field: (*_split(environ.get(name, "")), *flags.get(field, ())) for field, name in cls.list_variables.items()
         }

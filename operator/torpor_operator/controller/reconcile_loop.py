@@ -13,7 +13,8 @@ from typing import Any, Generic, Never, Protocol, TypeAlias, TypeVar
 
 from torpor_kubernetes.cache.store import Unreadable
 from torpor_kubernetes.client import errors
-from torpor_kubernetes.client.resources import Resource
+from torpor_kubernetes.client.resources import WORKFLOWS, Resource
+from torpor_kubernetes.log_setup import log_fields
 from torpor_kubernetes.timing import Clock
 from torpor_wire.retry import Backoff
 
@@ -153,11 +154,18 @@ class ReconcileLoop(Generic[M]):
         memory = self._memories[key]
         started, failures = self._clock.monotonic(), memory.failures
         try:
-            await self._attempt(key, memory, reconcile)
+            with log_fields(**self._log_fields(key)):
+                await self._attempt(key, memory, reconcile)
         finally:
             self._queue.metrics.passed(self._clock.monotonic() - started, failed=memory.failures > failures)
             self._queue.done(key, cooldown_until=memory.cooldown_until)
             self._workers.release()
+
+    def _log_fields(self, key: Key) -> dict[str, str]:
+        """What the JSON log says of each line of a pass. `run` is the uid of a Workflow."""
+        kind, uid = self._objects.resource.kind, self._objects.uid(key) or ""
+        fields = {"kind": kind, "namespace": key.namespace, "name": key.name, "uid": uid}
+        return fields | {"run": uid} if kind == WORKFLOWS.kind else fields
 
     async def _attempt(
         self, key: Key, memory: M, reconcile: Callable[[Key, M], Coroutine[Any, Any, float | None]]

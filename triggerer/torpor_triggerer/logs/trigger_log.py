@@ -6,12 +6,13 @@ threads that a trigger starts inherit it. In a line that belongs to no wait, eve
 
 import logging
 from collections import deque
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple, Protocol, TextIO
 from weakref import WeakSet
 
+from torpor_kubernetes.log_setup import LogFormat, json_line
 from torpor_wire.text import log_text, printable_line
 
 from torpor_triggerer.logs import redaction
@@ -39,6 +40,10 @@ class LogOwner(Protocol):
     @property
     def tag(self) -> str:
         """The prefix of its lines."""
+
+    @property
+    def log_fields(self) -> Mapping[str, str | int]:
+        """The same as fields of a line of JSON."""
 
 
 class TriggerLogLine(NamedTuple):
@@ -68,6 +73,11 @@ class WaitLog:
     def tag(self) -> str:
         """The prefix of its lines."""
         return self._owner.tag
+
+    @property
+    def log_fields(self) -> Mapping[str, str | int]:
+        """The fields of its lines of JSON."""
+        return self._owner.log_fields
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -145,7 +155,8 @@ class WaitLog:
 class TriggerLog:
     """All wait logs of a process."""
 
-    def __init__(self) -> None:
+    def __init__(self, log_format: LogFormat = LogFormat.TEXT) -> None:
+        self.log_format = log_format
         self.with_secrets: WeakSet[WaitLog] = WeakSet()
         self.count = 0
         """Lines kept so far."""
@@ -180,12 +191,15 @@ class _TriggerLogHandler(logging.StreamHandler[TextIO]):
         text = _text(record)
         text = wait_log.redact(text) if wait_log else self._trigger_log.redact(text)
         head = f"{_PLAIN.formatTime(record)} {record.levelname} {record.name}:"
+        is_json = self._trigger_log.log_format is LogFormat.JSON
         if wait_log is None:
-            return log_text(f"{head} {text}")
+            return json_line(record, "triggerer", text) if is_json else log_text(f"{head} {text}")
         # Split before escaping: a separator that Python knows and a terminal does not must not start a line either.
         lines = [printable_line(line) for line in text.splitlines()] or [""]
         if record.name not in _NOT_KEPT:
             wait_log.append(f"{head} {lines[0]}", record.created)
+        if is_json:
+            return json_line(record, "triggerer", text, fields=wait_log.log_fields)
         return "\n".join(f"{head} {wait_log.tag} {line}" for line in lines)
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the library's name

@@ -98,6 +98,11 @@ class TriggerWait:
         return tag(self.namespace, self.name, self.segment_id)
 
     @property
+    def log_fields(self) -> Mapping[str, str | int]:
+        """The fields of its lines of JSON."""
+        return log_fields(self.namespace, self.name, self.segment_id)
+
+    @property
     def subject(self) -> str:
         """What the wait is for, as part of a sentence."""
         return self.trigger.waits_for if self.trigger and self.trigger.waits_for else "its trigger"
@@ -116,6 +121,12 @@ class TriggerWait:
 def tag(namespace: str, name: str, segment_id: SegmentId) -> str:
     """Return the prefix of the log lines of a wait: namespace, TaskRun, attempt and segment."""
     return f"[{namespace}/{name} a{segment_id.attempt} s{segment_id.segment}]"
+
+
+def log_fields(namespace: str, name: str, segment_id: SegmentId) -> dict[str, str | int]:
+    """Return the fields of the log lines of a wait, if they are JSON."""
+    uid, attempt, segment = segment_id
+    return {"namespace": namespace, "taskrun": name, "taskrunUid": uid, "attempt": attempt, "segment": segment}
 
 
 def parse(raw: Mapping[str, Any]) -> TriggerWait:

@@ -91,6 +91,11 @@ class PackedWait:
         """The prefix of its log lines."""
         return deferred_taskrun.tag(self.namespace, self.name, self.segment_id)
 
+    @property
+    def log_fields(self) -> Mapping[str, str | int]:
+        """The fields of its log lines, if they are JSON."""
+        return deferred_taskrun.log_fields(self.namespace, self.name, self.segment_id)
+
     def is_same(self, other: "PackedWait") -> bool:
         """Return whether both are the same deferral. A changed `deferredAt` makes another one."""
         return (self.segment_id, self.deferred_at) == (other.segment_id, other.deferred_at)

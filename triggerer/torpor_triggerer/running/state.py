@@ -1,7 +1,7 @@
 """The state of one wait that this replica serves. It decides nothing."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Hashable
+from collections.abc import Callable, Coroutine, Hashable, Mapping
 from dataclasses import InitVar, dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
@@ -57,6 +57,14 @@ class SharedTrigger:
         if len(self.members) == 1:
             return self.members[0].packed.tag
         return f"[{self.first.namespace} {self.name}]"
+
+    @property
+    def log_fields(self) -> Mapping[str, str | int]:
+        """The same as fields of a line of JSON."""
+        if len(self.members) == 1:
+            return self.members[0].packed.log_fields
+        stored = self.first.unpack().trigger
+        return {"namespace": self.first.namespace, "triggerKey": stored.key if stored else ""}
 
 
 Spawn: TypeAlias = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]

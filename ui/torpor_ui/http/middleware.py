@@ -6,12 +6,14 @@ details; the log does.
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 from torpor_kubernetes.client.errors import ApiError
+from torpor_kubernetes.log_setup import log_fields
 
 from torpor_ui import errors
 from torpor_ui.cluster.caller import Callers
@@ -28,7 +30,14 @@ OPEN_PATHS = frozenset({("GET", "/api/session"), ("POST", "/api/session")})
 LOGGED_OUT = "logged out"
 """The id from which the CSRF token of a page without a session is derived."""
 
+_LOGGED_MAX = 253
+
 log = logging.getLogger(__name__)
+
+
+def _log_fields(path: Mapping[str, str]) -> dict[str, str]:
+    """What the JSON log says of each line of a request: the namespace and the name in its path."""
+    return {name: path[name][:_LOGGED_MAX] for name in ("namespace", "name") if name in path}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +58,8 @@ class RequestGuard:
         async def handle(request: web.Request, handler: Handler) -> web.StreamResponse:
             try:
                 await self._admit(request)
-                response = await handler(request)
+                with log_fields(**_log_fields(request.match_info)):
+                    response = await handler(request)
             except (ConnectionError, asyncio.CancelledError):
                 raise
             except Exception as error:  # noqa: BLE001 - the boundary of a request

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from torpor_kubernetes.log_setup import LogFormat
 from torpor_triggerer.logs import redaction
 from torpor_triggerer.logs.trigger_log import LINE_MAX, LINES, TriggerLog, WaitLog
 from torpor_triggerer.model.deferred_taskrun import TriggerWait, parse
@@ -216,3 +217,19 @@ async def test_a_task_of_a_shared_client_logs_for_no_wait_and_shows_no_secret(wr
         "[workflows/drop-abcde a2 s1] has it",
         "lost ***",
     ]
+
+
+def test_a_json_line_names_its_wait_and_redacts_its_secrets() -> None:
+    trigger_log, stream = TriggerLog(LogFormat.JSON), io.StringIO()
+    handler = trigger_log.handler(stream)
+    of_wait = trigger_log.create(wait())
+    of_wait.set_secrets(["hunter2-hunter2"])
+    with of_wait.active():
+        handler.handle(logging.LogRecord("mine", logging.INFO, "", 0, "login with\nhunter2-hunter2", (), None))
+    (line,) = stream.getvalue().splitlines()
+    fields = json.loads(line)
+    assert fields["message"] == "login with\n***"
+    assert fields["component"] == "triggerer"
+    expected = wait().log_fields
+    assert {"namespace", "taskrun", "taskrunUid", "attempt", "segment"} == expected.keys()
+    assert expected.items() <= fields.items()
