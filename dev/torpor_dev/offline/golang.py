@@ -32,6 +32,7 @@ class GoProgram:
     remark: str = ""
     module: Path = _MODULE
     cgo: bool = False
+    tags: tuple[str, ...] = ()
 
 
 KUBE = GoProgram(name="kube", package="./kube", remark=" (once; some 5 minutes on 2 cores)")
@@ -71,6 +72,16 @@ COSIGN = GoProgram(
     package="github.com/sigstore/cosign/v3/cmd/cosign",
     remark=" (once; some 5 minutes on 2 cores)",
     module=cache.SOURCES / "release",
+)
+PROMTOOL = GoProgram(
+    name="promtool",
+    package="github.com/prometheus/prometheus/cmd/promtool",
+    remark=" (once; some 2 minutes on 2 cores)",
+    module=cache.SOURCES / "prometheus",
+    tags=("remove_all_sd",),  # without the clients of all clouds
+)
+COLLECTOR = GoProgram(
+    name="collector", package="./", remark=" (once; a minute on 2 cores)", module=cache.SOURCES / "collector"
 )
 
 
@@ -116,6 +127,7 @@ def _target(program: GoProgram) -> Path:
 def _compile(program: GoProgram, target: Path) -> None:
     partial = target.with_suffix(".partial")
     flags = ["-mod=readonly", "-buildvcs=false", "-trimpath", "-ldflags", _LDFLAGS]
+    flags += ["-tags", ",".join(program.tags)] if program.tags else []
     command.run(
         ensure(),
         "build",
@@ -137,7 +149,7 @@ def _fingerprint(program: GoProgram) -> str:
         *(file for file in required if file.exists()),
         *(own.glob("*.go") if program.package.startswith("./") else ()),
     ]
-    return cache.fingerprint(files, program.package, _LDFLAGS)
+    return cache.fingerprint(files, program.package, _LDFLAGS, *program.tags)
 
 
 def _environment() -> dict[str, str]:

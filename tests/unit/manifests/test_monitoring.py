@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 import yaml
+from torpor_archive.metrics import ArchiveMetrics
+from torpor_operator.observability.operator_metrics import OperatorMetrics, OperatorState
+from torpor_operator.observability.workload_metrics import WorkloadMetrics
 from torpor_triggerer.reporting.metrics import ReplicaState, TriggererMetrics
 
 _COMPONENTS = Path(__file__).resolve().parents[3] / "manifests/components"
@@ -24,19 +27,39 @@ def known() -> set[str]:
     metrics = TriggererMetrics("default", ["http"])
     metrics.add_gauges(ReplicaState)
     metrics.add_process_metrics()
+    of_operator, of_archive = OperatorMetrics(), ArchiveMetrics()
+    of_operator.add_state(OperatorState)
+    of_operator.add_process_metrics()
+    WorkloadMetrics(of_operator.registry, now=float, is_leader=bool, find_workflow=lambda _: None)
     suffixes = {"gauge": [""], "counter": ["_total"], "histogram": ["_bucket", "_sum", "_count"]}
-    return {family.name + suffix for family in metrics._registry.collect() for suffix in suffixes[family.type]}
+    return {
+        family.name + suffix
+        for registry in (metrics._registry, of_operator.registry, of_archive._registry)
+        for family in registry.collect()
+        for suffix in suffixes[family.type]
+    }
+
+
+def boards() -> Iterator[str]:
+    for path in sorted((_COMPONENTS / "monitoring").glob("*.json")):
+        board = json.loads(path.read_text())
+        for variable in board["templating"]["list"]:
+            if variable["type"] == "query":
+                yield variable["query"]["query"]
+        for panel in board["panels"]:
+            yield from (target["expr"] for target in panel["targets"])
 
 
 def queries() -> Iterator[str]:
-    board = json.loads((_COMPONENTS / "monitoring/torpor-triggerers.json").read_text())
-    for variable in board["templating"]["list"]:
-        if variable["type"] == "query":
-            yield variable["query"]["query"]
-    for panel in board["panels"]:
-        yield from (target["expr"] for target in panel["targets"])
+    yield from boards()
+    yield from (rule["expr"] for rule in alert_rules() if rule["alert"] != "TorporTargetDown")
     for rule in adapter_rules():
         yield from (rule["seriesQuery"], rule["metricsQuery"])
+
+
+def alert_rules() -> list[dict[str, Any]]:
+    (group,) = yaml.safe_load((_COMPONENTS / "monitoring/rules.yaml").read_text())["spec"]["groups"]
+    return list(group["rules"])
 
 
 def adapter_rules() -> list[dict[str, Any]]:
@@ -52,9 +75,19 @@ def test_a_query_asks_for_nothing_that_there_is_not(query: str) -> None:
 
 
 def test_all_that_is_ours_can_be_seen_on_the_dashboard() -> None:
-    shown = {name for query in queries() for name in _NAME.findall(query)}
-    hidden = {name for name in known() - shown if not name.startswith("torpor_process_")}
+    shown = {name for query in boards() for name in _NAME.findall(query)}
+    elsewhere = ("torpor_process_", "torpor_operator_process_", "torpor_archive_")
+    hidden = {name for name in known() - shown if not name.startswith(elsewhere)}
     assert {name for name in hidden if not name.endswith(("_sum", "_count"))} == {"torpor_watches"}
+
+
+def test_each_alert_has_a_runbook_with_a_command() -> None:
+    page = (_COMPONENTS.parents[1] / "docs/operations/alerts.md").read_text()
+    sections = dict(re.findall(r"^### (\w+)\n(.*?)(?=^##|\Z)", page, re.MULTILINE | re.DOTALL))
+    assert sections.keys() == {rule["alert"] for rule in alert_rules()}
+    for rule in alert_rules():
+        assert rule["annotations"]["runbook"] == f"docs/operations/alerts.md#{rule['alert'].lower()}"
+        assert "```sh\n" in sections[rule["alert"]], rule["alert"]
 
 
 @pytest.fixture
