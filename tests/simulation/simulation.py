@@ -33,6 +33,7 @@ from tests.simulation.actors.tasks import Pods
 from tests.simulation.actors.worker import silence_logs
 from tests.simulation.checks import final_state
 from tests.simulation.checks.archival import ArchivalChecker
+from tests.simulation.checks.containers import ContainerChecker
 from tests.simulation.checks.invariants import InvariantChecker, Violation
 from tests.simulation.checks.marks import MarkChecker
 from tests.simulation.checks.schedules import ScheduleChecker
@@ -95,15 +96,13 @@ class Simulation:
         self.person = Process(self.loop, "person", "person")
         self.controllers: dict[str, Process] = {}
         self.gone: set[str] = set()  # replaced replicas
-        self.requests = 0
-        self.expected = 0
+        self.requests = self.expected = 0
         self.removed = 0.0  # when the last Workflow was removed
         self._restart: dict[str, Callable[[float | None], None]] = {}
         self.say = say
-        archival = ArchivalChecker(self)
-        self.schedules = ScheduleChecker(self)
-        self.server.observers += [self.checker.changed, self.archive.observe, archival.observe, self.schedules.observe]
-        self.server.observers.append(MarkChecker(self).observe)
+        self.schedules, self.containers = ScheduleChecker(self), ContainerChecker(self)
+        self.server.observers += [self.checker.changed, self.archive.observe, ArchivalChecker(self).observe]
+        self.server.observers += [self.schedules.observe, MarkChecker(self).observe, self.containers.observe]
         self.server.on_request = self._on_request
         self.server.crash = self.crash
         self.server.on_late = partial(fault_moments.disrupt_request, self)
@@ -208,6 +207,7 @@ class Simulation:
         if self.checker.violation is None:
             self._clean_up()
             final_state.check_leaks(self)
+            self.containers.check_leaks()
 
     def _clean_up(self) -> None:
         """Play until `REST` seconds have passed since the runs finished and since the last Workflow was removed."""

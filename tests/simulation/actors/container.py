@@ -31,7 +31,7 @@ class ContainerPod:
     """A program: it works for a while, writes its outcome, exits. It never hears of SIGTERM in time."""
 
     def __init__(self, process: Process, body: Object, watcher: Watcher) -> None:
-        attempt, segment, again = _numbers(body["metadata"]["name"])
+        attempt, segment, again = pod_numbers(body["metadata"]["name"])
         owner = body["metadata"]["ownerReferences"][0]["uid"]
         self.execution = Execution(owner, attempt, segment, again)
         self._clock = ProcessClock(process)
@@ -41,7 +41,7 @@ class ContainerPod:
     async def main(self) -> Exit:
         """Run until the process ends."""
         uid, attempt, segment, _ = self.execution
-        environment = _environment(self._body)
+        environment = container_environment(self._body["spec"]["containers"][0])
         self._watcher.entered(self._body, self.execution, json.loads(environment.get(constants.ENV_EVENT, "null")))
         state = json.loads(environment.get(constants.ENV_STATE, "null"))
         wanted = f"{uid}/{attempt}/{segment - 1}" if segment else None
@@ -91,13 +91,12 @@ class ContainerPod:
         return {"trigger": trigger, "state": token, **timeout, **late}
 
 
-def _environment(body: Object) -> dict[str, str]:
+def container_environment(container: Object) -> dict[str, str]:
     """As the kubelet makes it: `$$` is one `$`."""
-    variables = body["spec"]["containers"][0]["env"]
-    return {each["name"]: each.get("value", "").replace("$$", "$") for each in variables}
+    return {each["name"]: each.get("value", "").replace("$$", "$") for each in container.get("env", ())}
 
 
-def _numbers(name: str) -> tuple[int, int, int]:
+def pod_numbers(name: str) -> tuple[int, int, int]:
     """Attempt, segment and launch from a pod's name."""
     words = name.split("-")
     launched = int(words.pop()[1:]) if words[-1][0] == "l" and words[-2][0] == "s" else 0

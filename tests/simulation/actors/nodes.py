@@ -15,8 +15,10 @@ from torpor_local.apiserver.history import Object, ObjectChange, collection
 from torpor_local.apiserver.objects import FOREGROUND
 from torpor_local.pods import program, status
 
+from tests.simulation.actors import container_sequence
 from tests.simulation.actors.api_server import SimulatedApiServer
 from tests.simulation.actors.container import ContainerPod
+from tests.simulation.actors.container_sequence import ContainerSequence
 from tests.simulation.actors.worker import KILLED, Exit, PythonPod, Watcher
 from tests.simulation.process import EPOCH, Process
 
@@ -42,7 +44,7 @@ class RunningPod:
     body: Object
     machine: Machine
     process: Process | None = None
-    program: PythonPod | ContainerPod | None = None
+    program: PythonPod | ContainerPod | ContainerSequence | None = None
     ended: Exit | None = None
     deleting: bool = False
     lingers: bool = False  # it has ended, and the kubelet has not said so yet
@@ -173,12 +175,21 @@ class SimulatedNodes:
         if program.is_python(body):
             seed = self._rng.getrandbits(32)
             pod.program = PythonPod(process, network, body, random.Random(seed), self._watcher)
+        elif container_sequence.has_scripts(body):
+            seed = self._rng.getrandbits(32)
+            report = partial(self._report, pod)
+            pod.program = ContainerSequence(process, body, self._watcher, random.Random(seed), report)
         else:
             pod.program = ContainerPod(process, body, self._watcher)
-        self._edit(pod, {"status": status.running(body, self._now())})
+        self._edit(pod, {"status": _running_status(pod, self._now())})
         process.start(self._conducted(pod, pod.program))
 
-    async def _conducted(self, pod: RunningPod, program: PythonPod | ContainerPod) -> None:
+    def _report(self, pod: RunningPod) -> None:
+        """Write the present status of a pod of several containers, unless its end is about to be written."""
+        if pod.ended is None and not self._unanswered(pod, lambda: self._report(pod)):
+            self._edit(pod, {"status": _running_status(pod, self._now())})
+
+    async def _conducted(self, pod: RunningPod, program: PythonPod | ContainerPod | ContainerSequence) -> None:
         self._exited(pod, await program.main())
 
     def _broken(self, pod: RunningPod, error: BaseException | None) -> None:
@@ -197,7 +208,7 @@ class SimulatedNodes:
         if self._unanswered(pod, lambda: self._finish(pod)):
             return
         ended, pod.lingers = pod.ended or Exit(KILLED), False
-        self._edit(pod, {"status": status.ended(pod.body, ended.code, ended.message, self._now())})
+        self._edit(pod, {"status": _ended_status(pod, ended, self._now())})
         if pod.deleting:
             self._later(0.01, 0.1, lambda: self.delete(pod, 0))
 
@@ -259,6 +270,18 @@ class SimulatedNodes:
     def _collect(self) -> None:
         self._collecting = False
         self._act(lambda: self._fake.objects.collect_garbage({}))
+
+
+def _running_status(pod: RunningPod, now: float) -> Object:
+    program = pod.program
+    return program.status(now) if isinstance(program, ContainerSequence) else status.running(pod.body, now)
+
+
+def _ended_status(pod: RunningPod, ended: Exit, now: float) -> Object:
+    program = pod.program
+    if isinstance(program, ContainerSequence):
+        return program.ended(ended, now)
+    return status.ended(pod.body, ended.code, ended.message, now)
 
 
 def _concerns_the_collector(entry: ObjectChange) -> bool:

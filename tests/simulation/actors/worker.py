@@ -39,6 +39,7 @@ class Exit(NamedTuple):
 
     code: int
     message: str = ""
+    container: str = "main"
 
 
 class _Request(NamedTuple):
@@ -66,6 +67,9 @@ class Watcher:
 
     def left(self, pod: Object, execution: Execution) -> None:
         """It has ended; what follows is the runtime's own."""
+
+    def began(self, pod: Object, execution: Execution, container: str) -> None:
+        """The program of one of several containers begins."""
 
 
 class PythonPod:

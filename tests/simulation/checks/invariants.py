@@ -64,6 +64,7 @@ class InvariantChecker(Watcher):
         self.order = Order(self.expect)
         self.ends = SegmentEndChecker(self.expect)
         self.history = HistoryEntries(self.expect)
+        self.containers: Watcher = Watcher()
         self._leader = ""
         self._claims: dict[Execution, str] = {}
         self._executed: set[Execution] = set()
@@ -254,6 +255,9 @@ class InvariantChecker(Watcher):
 
     def left(self, pod: Object, execution: Execution) -> None:
         self._inside.get(execution.uid, {}).pop(execution, None)
+
+    def began(self, pod: Object, execution: Execution, container: str) -> None:
+        self.containers.began(pod, execution, container)
 
     def _abandoned(self, pod_uid: str) -> bool:
         """Whether somebody has said, by deleting it by force, that nobody need wait for this pod's process."""

@@ -5,6 +5,7 @@ interpreter; the tested code does not know of mutants.
 """
 
 from tests.simulation.mutants import (
+    containers,
     failures,
     group_paths,
     knowledge,
@@ -31,6 +32,7 @@ MUTANTS = (
     *schedules.MUTANTS,
     *marks.MUTANTS,
     *failures.MUTANTS,
+    *containers.MUTANTS,
 )
 
 

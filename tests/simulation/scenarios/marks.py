@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from tests.simulation.simulation import Simulation
 
 FIRST_SEED = 30_000
+_LAST_SEED = 39_999
 _STATES = ("succeeded", "skipped", "failed")
 
 
 def schedule(simulation: "Simulation") -> None:
     """Mark some instances while faults happen."""
-    if simulation.seed < FIRST_SEED:
+    if not FIRST_SEED <= simulation.seed <= _LAST_SEED:
         return
     rng = random.Random(simulation.seed)
     for _ in range(rng.randint(3, 12)):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from torpor_kubernetes.client.resources import WORKFLOWS
 from torpor_local.apiserver.history import Object
 
-from tests.simulation.scenarios import random_workflows, schedule_edits
+from tests.simulation.scenarios import random_containers, random_workflows, schedule_edits
 
 if TYPE_CHECKING:
     from tests.simulation.simulation import Simulation
@@ -18,11 +18,17 @@ def populate(simulation: "Simulation") -> None:
         schedule_edits.arrange(simulation)
         return
     for number in range(simulation.rng.choice((1, 1, 2))):
-        body = random_workflows.workflow(simulation.rng, f"run-{number}", short_pods=simulation.archive.installed)
+        body = _workflow(simulation, f"run-{number}")
         random_workflows.make_room(simulation.fake, body)
         moment = simulation.rng.choice((0.0, 1.0, 4.0))
         simulation.expected += 1
         simulation.person.call_later(moment, partial(_apply, simulation, body))
+
+
+def _workflow(simulation: "Simulation", name: str) -> Object:
+    if simulation.seed >= random_containers.FIRST_SEED:
+        return random_containers.workflow(simulation.rng, name)
+    return random_workflows.workflow(simulation.rng, name, short_pods=simulation.archive.installed)
 
 
 def _apply(simulation: "Simulation", body: Object) -> None:
