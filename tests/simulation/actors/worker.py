@@ -71,6 +71,11 @@ class Watcher:
     def began(self, pod: Object, execution: Execution, container: str) -> None:
         """The program of one of several containers begins."""
 
+    def lost_its_runtime(self, status: Object) -> bool:
+        """Whether the pod of a TaskRun was killed while it got the runtime: only then its launch may fail."""
+        del status
+        return False
+
 
 class PythonPod:
     """One process of `python -m torpor`. The driver's side; `Pods.here` is the side that tasks see."""

@@ -16,7 +16,7 @@ from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
 from tests.simulation.actors.container_sequence import ContainerSequence, report_of
-from tests.simulation.actors.worker import Execution, Exit, Watcher
+from tests.simulation.actors.worker import KILLED, Execution, Exit, Watcher
 from tests.simulation.process import Process
 
 if TYPE_CHECKING:
@@ -41,6 +41,12 @@ class ContainerChecker(Watcher):
         begun.append(name)
         order = [each["name"] for each in _programs(pod)]
         self._expect("C1", begun == order[: len(begun)], f"{pod['metadata']['name']}: {begun} of {order} have begun")
+
+    def lost_its_runtime(self, status: Object) -> bool:
+        pod = self._simulation.nodes.running_pods.get((status.get("pod") or {}).get("uid", ""))
+        if pod is None or pod.ended is None or not isinstance(pod.program, ContainerSequence):
+            return False
+        return pod.ended.code == KILLED and pod.program.last == RUNTIME_CONTAINER
 
     def observe(self, writer: Process, entry: ObjectChange) -> None:
         """One commit."""

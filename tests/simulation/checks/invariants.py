@@ -64,7 +64,7 @@ class InvariantChecker(Watcher):
         self.order = Order(self.expect)
         self.ends = SegmentEndChecker(self.expect)
         self.history = HistoryEntries(self.expect)
-        self.containers: Watcher = Watcher()
+        self.containers: Watcher = Watcher()  # of pods with several containers
         self._leader = ""
         self._claims: dict[Execution, str] = {}
         self._executed: set[Execution] = set()
@@ -163,7 +163,8 @@ class InvariantChecker(Watcher):
         if now.get("reason") == Reason.LOST != was.get("reason") and edge[0] is State.RUNNING:
             self._given_up(was, description)
         blamed = now.get("reason") == Reason.LAUNCH_FAILED != was.get("reason")
-        self.expect("I5", not blamed, f"{description}: {now.get('message')}: but nothing hinders its pod")
+        killed = self.containers.lost_its_runtime(was)
+        self.expect("I5", not blamed or killed, f"{description}: {now.get('message')}: but nothing hinders its pod")
 
     def _theirs(self, writer: Process, run: Object, edge: tuple[State, State], description: str) -> None:
         was, stays = run["status"], edge[0] is edge[1] and edge[0] not in TERMINAL
