@@ -6,13 +6,22 @@ BIN := .venv/bin
 DEV := PYTHONPATH=dev python3 -m torpor_dev
 RELEASE = --registry '$(REGISTRY)' --version '$(VERSION)'
 DIST := dist
+EPOCH = SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)}
+PLATFORMS := linux-amd64=x86_64-manylinux_2_28 linux-arm64=aarch64-manylinux_2_28 darwin-amd64=x86_64-apple-darwin darwin-arm64=aarch64-apple-darwin
+# The command for a platform as one file, in an archive with fixed times and owners.
+define archive
+$(UV) pip install --quiet --python-version 3.11 --python-platform $(2) --only-binary :all: --target build/cli/$(1)/site --constraint build/cli/versions.txt $(DIST)/kubectl_torpor-*.whl && \
+cp LICENSE build/cli/$(1)/ && $(EPOCH) $(UV) tool run --quiet --python $(BIN)/python --from shiv==1.0.8 \
+  shiv --site-packages build/cli/$(1)/site --reproducible --console-script torpor --compressed --python '/usr/bin/env python3' --output-file build/cli/$(1)/torpor && \
+tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@$$(git log -1 --format=%ct) -C build/cli/$(1) -c torpor LICENSE | gzip -n > build/release/files/torpor-$(1).tar.gz;
+endef
 NODE = cd ui/web && PATH="$(CURDIR)/.tools/node/node-bin:$$PATH" &&
 CODE := libraries crds operator triggerer archive cli worker-image local ui/torpor_ui dev examples tests benchmarks
 
 # The tests start hundreds of Python processes. Each would compile all modules if none may store the bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help try version demo docs prose test test-long ui ui-test venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-attacks \
+.PHONY: help try version wheels wheel-test release-check release-lock release-images release-push release-sign release-verify release-files release-compare release-login release-publish docs-version demo docs prose test test-long ui ui-test venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-attacks \
 	bench-archive bench-argo bench-chain bench-cli bench-failover bench-guard bench-logs bench-reduce bench-run bench-scale bench-schedules bench-sensors bench-start bench-startup \
 	bench-files bench-structure bench-triggerer bench-ui bench-ui-browser bench-views bench-workflow bench-writes mutants cli images runtime-folder manifest sbom uninstall load cluster kubeconfig \
 	cluster-down control-plane \
@@ -54,10 +63,11 @@ fmt: venv ## format
 	$(BIN)/ruff format $(CODE)
 	$(BIN)/ruff check --fix $(CODE)
 
-lint: venv docs prose ## style and import rules, the documentation's links and language
+lint: venv docs prose ## style and import rules, the workflows of GitHub, the documentation's links and language
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/lint-imports
+	@$$($(DEV) actionlint) .github/workflows/*.yaml
 	@go=$$($(DEV) go) && cd worker-image/runtime-tool && $$go vet ./... && \
 	wrong=$$($$($$go env GOROOT)/bin/gofmt -d .) && test -z "$$wrong" || (echo "$$wrong"; false)
 
@@ -104,7 +114,7 @@ sbom: venv ## what the images install from PyPI, with hashes, as CycloneDX JSON:
 	@ls build/*.cdx.json
 
 version: ## print the version of this checkout; make version VERSION=0.2.0 writes it into every file that repeats it
-	@PYTHONPATH=dev python3 -m torpor_release version $(VERSION)
+	@PYTHONPATH=dev python3 -m torpor_release.version_command $(VERSION)
 
 cli: venv ## the command torpor as a wheel for `uv tool install`, and as one file, in dist/: docs/how-to/install-the-command.md
 	@rm -rf build/cli && mkdir -p build/cli
@@ -114,6 +124,61 @@ cli: venv ## the command torpor as a wheel for `uv tool install`, and as one fil
 	@$(UV) tool run --quiet --python $(BIN)/python --from shiv==1.0.8 \
 	  shiv --site-packages build/cli/site --console-script torpor --compressed --python '/usr/bin/env python3' --output-file $(DIST)/torpor
 	@ls $(DIST)/kubectl_torpor-*.whl $(DIST)/torpor
+
+wheels: venv ## the wheels for PyPI in dist/: torpor-wire and torpor for tasks, kubectl-torpor for the command
+	@rm -f $(DIST)/*.whl
+	@$(EPOCH) $(UV) build --quiet --wheel libraries/wire --out-dir $(DIST)
+	@$(EPOCH) $(UV) build --quiet --wheel worker-image --out-dir $(DIST)
+	@$(EPOCH) $(UV) build --quiet --wheel cli/packaging --out-dir $(DIST)
+	@ls $(DIST)/*.whl
+
+wheel-test: wheels ## install these wheels in an empty environment and use them: make wheel-test PYTHON=3.14
+	@rm -rf build/wheel-test && mkdir -p build/wheel-test
+	@$(UV) venv --quiet --python $(or $(PYTHON),3.11) build/wheel-test/sdk && $(UV) venv --quiet --python $(or $(PYTHON),3.11) build/wheel-test/command
+	@$(UV) pip install --quiet --python build/wheel-test/sdk --find-links $(DIST) $(DIST)/torpor-*.whl
+	@$(UV) pip install --quiet --python build/wheel-test/command "$$(ls $(DIST)/kubectl_torpor-*.whl)[run,ui]"
+	@build/wheel-test/sdk/bin/python -c 'import torpor, torpor.triggers; print("torpor imports")'
+	@build/wheel-test/command/bin/torpor version --client && build/wheel-test/command/bin/torpor lint examples/inventory.yaml
+	@build/wheel-test/command/bin/torpor run examples/inventory.yaml -p pause=10ms --folder build/wheel-test/run
+
+release-check: ## fail unless the tag and the changelog have the version: make release-check TAG=v0.2.0
+	@PYTHONPATH=dev python3 -m torpor_release.version_command --check '$(TAG)'
+
+release-lock: venv ## pin the newest Debian packages of the images in dev/torpor_release/debian.json
+	@$(BIN)/python -m torpor_release lock
+
+release-images: venv ## the images for amd64 and arm64, reproducibly, as OCI layouts with their SBOM and provenance, in build/release
+	@$(BIN)/python -m torpor_release images --pythons '$(PYTHONS)'
+
+release-compare: venv ## fail unless two builds of one commit are the same: make release-compare FIRST=FOLDER SECOND=FOLDER
+	@$(BIN)/python -m torpor_release compare '$(FIRST)' '$(SECOND)'
+
+release-login: venv ## log in to a registry for crane and cosign, with the password of REGISTRY_PASSWORD
+	@crane=$$($(DEV) crane) && printenv REGISTRY_PASSWORD | $$crane auth login "$$(echo '$(REGISTRY)' | cut -d/ -f1)" --username '$(LOGIN)' --password-stdin
+
+release-push: venv ## push them, and render build/release/install.yaml with their digests: make release-push REGISTRY=registry.example.org/team VERSION=0.2.0
+	@$(BIN)/python -m torpor_release push --registry '$(REGISTRY)' --tag '$(VERSION)'
+
+release-sign: venv ## sign them and attest SBOM and provenance with cosign; KEY=cosign.key, or else the identity of the workflow
+	@$(BIN)/python -m torpor_release sign --key '$(KEY)'
+
+release-verify: venv ## verify them: make release-verify KEY=cosign.pub, or IDENTITY=REGEX ISSUER=URL
+	@$(BIN)/python -m torpor_release verify --key '$(KEY)' --identity '$(IDENTITY)' --issuer '$(ISSUER)'
+
+release-files: wheels ## the other files of a release, in build/release/files: make release-files URL=https://downloads.example.org/v0.2.0
+	@rm -rf build/cli build/release/files && mkdir -p build/cli build/release/files
+	@$(UV) export --quiet --frozen --no-dev --no-hashes --no-emit-workspace --all-packages --output-file build/cli/versions.txt >/dev/null
+	@$(foreach platform,$(PLATFORMS),$(call archive,$(word 1,$(subst =, ,$(platform))),$(word 2,$(subst =, ,$(platform)))))
+	@cp $(DIST)/*.whl build/release/files/
+	@$(BIN)/python -m torpor_release packages --url '$(URL)'
+
+release-publish: venv ## upload the wheels to PyPI and the files to the release of GitHub; a workflow does this: make release-publish TAG=v0.2.0
+	@$(UV) publish --trusted-publishing always build/release/files/*.whl
+	@gh release create '$(TAG)' --verify-tag --title '$(TAG)' --notes-file CHANGELOG.md build/release/files/* build/release/install.yaml* build/release/*.cdx.json build/release/*.provenance.json
+
+docs-version: venv ## add this version to the documentation of all versions, in the branch gh-pages: make docs-version VERSION=0.2.0 PUSH=yes
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mike deploy --quiet --update-aliases $(if $(PUSH),--push) '$(VERSION)' latest
+	@$(BIN)/mike set-default --quiet $(if $(PUSH),--push) latest
 
 mutants: venv ## each guard taken out once, and the seed of the simulation that finds it
 	$(BIN)/python -m tests.simulation.mutation_run

@@ -51,6 +51,13 @@ def current(root: Path = ROOT) -> str:
     return version
 
 
+def project_name(folder: Path) -> str:
+    """The name of the distribution in a folder."""
+    project = tomllib.loads((folder / "pyproject.toml").read_text())
+    name: str = project["project"]["name"]
+    return name
+
+
 def semantic(version: str) -> str:
     """A version of Python as a semantic version: 0.2.0.dev0 is 0.2.0-dev.0."""
     for word, pattern in _SEMANTIC:
@@ -80,6 +87,15 @@ def set_version(version: str, root: Path = ROOT) -> list[Path]:
     for file in changed:
         file.path.write_text(file.rewritten(version))
     return [file.path for file in changed]
+
+
+def check_tag(tag: str, root: Path = ROOT) -> None:
+    """Raise DevError unless a tag names the version of this checkout, and the changelog has a section for it."""
+    version = current(root)
+    if tag != f"v{version}":
+        raise DevError(f"the tag is {tag}, and the version of this commit is {version}; `make version` writes it")
+    if f"## [{version}] - " not in (root / "CHANGELOG.md").read_text():
+        raise DevError(f"CHANGELOG.md has no section [{version}] with a date")
 
 
 def _replaced(match: re.Match[str], version: str) -> str:

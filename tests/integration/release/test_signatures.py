@@ -1,0 +1,143 @@
+"""Images are pushed to a registry, signed with a key and verified, by the programs of a release."""
+
+import base64
+import json
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from torpor_dev import command
+from torpor_dev.console import CommandError
+from torpor_dev.offline import golang
+from torpor_release import image_layer, provenance, signing
+from torpor_release.image_layout import ImageLayout, PlatformImage
+from torpor_release.signing import Signer, Verifier
+
+pytestmark = [pytest.mark.integration, pytest.mark.long]
+TAG = "1.0"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SigningKeys:
+    """A key pair of cosign."""
+
+    private: str
+    public: str
+
+
+@pytest.fixture(scope="module")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A registry on this machine, and the path in it."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    log = tmp_path_factory.mktemp("registry") / "log"
+    words: list[str | Path] = [golang.build(golang.CRANE), "registry", "serve", "--address", f"127.0.0.1:{port}"]
+    with log.open("w") as output, subprocess.Popen(words, stdout=output, stderr=output) as process:
+        try:
+            _await_port(port, process)
+            yield f"127.0.0.1:{port}/torpor"
+        finally:
+            process.terminate()
+
+
+def _await_port(port: int, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=5).close()
+        except OSError:
+            assert process.poll() is None, "the registry ended"
+            assert time.monotonic() < deadline, "the registry does not answer"
+            time.sleep(0.1)
+        else:
+            return
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> SigningKeys:
+    return key_pair(tmp_path_factory.mktemp("keys"))
+
+
+@pytest.fixture(autouse=True)
+def password(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COSIGN_PASSWORD", "of-the-test")
+
+
+def key_pair(folder: Path) -> SigningKeys:
+    env = {**os.environ, "COSIGN_PASSWORD": "of-the-test"}
+    command.run(golang.build(golang.COSIGN), "generate-key-pair", limit=120, env=env, cwd=folder)
+    return SigningKeys(private=str(folder / "cosign.key"), public=str(folder / "cosign.pub"))
+
+
+def pushed(folder: Path, registry: str, name: str) -> str:
+    """A small image for two processors in the registry."""
+    (folder / "files").mkdir(parents=True)
+    (folder / "files/name").write_text(name)
+    layer = image_layer.build(folder / "files", 0)
+    images = [PlatformImage(architecture=each, layers=[layer], config={}) for each in ("amd64", "arm64")]
+    ImageLayout(folder / "images" / name).add(images, {}, 0)
+    return signing.push(folder / "images", [name], registry, TAG)[name]
+
+
+def statement(verified: str) -> dict[str, Any]:
+    envelope = json.loads(verified.splitlines()[-1])
+    decoded: dict[str, Any] = json.loads(base64.b64decode(envelope["payload"]))
+    return decoded
+
+
+def test_an_image_is_pushed_by_its_digest_for_both_processors(tmp_path: Path, registry: str) -> None:
+    reference = pushed(tmp_path, registry, "plain")
+    index = json.loads(command.run(golang.build(golang.CRANE), "manifest", reference, limit=60))
+    assert [each["platform"]["architecture"] for each in index["manifests"]] == ["amd64", "arm64"]
+    tagged = command.run(golang.build(golang.CRANE), "digest", f"{registry}/plain:{TAG}", limit=60).strip()
+    assert reference == f"{registry}/plain@{tagged}"
+    assert tagged == provenance.digest_of_index(tmp_path / "images/plain")
+
+
+def test_a_signed_image_and_its_statements_are_verified(tmp_path: Path, registry: str, keys: SigningKeys) -> None:
+    reference = pushed(tmp_path, registry, "signed")
+    predicate = tmp_path / "predicate.json"
+    predicate.write_text(json.dumps({"buildDefinition": {"buildType": provenance.BUILD_TYPE}, "runDetails": {}}))
+    signing.sign(reference, Signer(key=keys.private))
+    signing.attest(reference, "slsaprovenance1", predicate, Signer(key=keys.private))
+    accepted = Verifier(key=keys.public)
+    signing.verify(reference, accepted)
+    found = statement(signing.verified_statement(reference, "slsaprovenance1", accepted))
+    assert found["predicateType"] == provenance.PREDICATE_TYPE
+    assert found["predicate"]["buildDefinition"]["buildType"] == provenance.BUILD_TYPE
+    assert found["subject"][0]["digest"]["sha256"] == reference.partition("@sha256:")[2]
+
+
+@pytest.mark.attack
+def test_an_image_without_a_signature_is_refused(tmp_path: Path, registry: str, keys: SigningKeys) -> None:
+    reference = pushed(tmp_path, registry, "unsigned")
+    with pytest.raises(CommandError, match="no signatures found"):
+        signing.verify(reference, Verifier(key=keys.public))
+    with pytest.raises(CommandError, match="cosign"):
+        signing.verified_statement(reference, "slsaprovenance1", Verifier(key=keys.public))
+
+
+@pytest.mark.attack
+def test_an_image_that_another_key_signed_is_refused(tmp_path: Path, registry: str, keys: SigningKeys) -> None:
+    reference = pushed(tmp_path, registry, "foreign")
+    (tmp_path / "other").mkdir()
+    signing.sign(reference, Signer(key=key_pair(tmp_path / "other").private))
+    with pytest.raises(CommandError, match="failed to verify signature"):
+        signing.verify(reference, Verifier(key=keys.public))
+
+
+@pytest.mark.attack
+def test_a_changed_file_is_refused(tmp_path: Path, keys: SigningKeys) -> None:
+    file = tmp_path / "SHA256SUMS"
+    file.write_text("0" * 64 + "  torpor.tar.gz\n")
+    signing.sign_file(file, Signer(key=keys.private))
+    signing.verify_file(file, Verifier(key=keys.public))
+    file.write_text("1" * 64 + "  torpor.tar.gz\n")
+    with pytest.raises(CommandError, match="verify-blob"):
+        signing.verify_file(file, Verifier(key=keys.public))
