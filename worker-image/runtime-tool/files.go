@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"syscall"
 	"time"
@@ -34,6 +33,8 @@ type inputSpec struct {
 	Origins []originSpec `json:"origins"`
 	Text    *string      `json:"text"`
 	HTTP    *httpSpec    `json:"http"`
+	Object  *objectSpec  `json:"object"`
+	Git     *gitSpec     `json:"git"`
 }
 
 type originSpec struct {
@@ -157,107 +158,6 @@ func inFile(what, name string, err error) error {
 		return failure(known.code, "the %s %s: %s", what, name, known.message)
 	}
 	return failure(exitUnavailable, "the %s %s: %s", what, name, err)
-}
-
-const fetchUsage = "usage: torpor-tool fetch [--credentials FOLDER]\n"
-
-// runFetch writes the inputs of a task, in an init container. A restarted container begins again.
-func runFetch(args []string, stderr io.Writer) error {
-	folder := credentials
-	if len(args) == 2 && args[0] == "--credentials" {
-		folder, args = args[1], nil
-	}
-	if len(args) != 0 {
-		return failure(exitUsage, "%s", fetchUsage)
-	}
-	spec, err := parseFiles(os.Getenv)
-	if err != nil {
-		return err
-	}
-	debug.SetMemoryLimit(memoryLimit)
-	umask(0) // the program may have another user than this container
-	for _, input := range spec.In {
-		if err := os.RemoveAll(input.Target); err != nil {
-			return failure(exitCannotCreate, "cannot remove %s: %s", input.Target, err)
-		}
-		if err := os.MkdirAll(filepath.Dir(input.Target), 0o777); err != nil {
-			return failure(exitCannotCreate, "cannot create the folder of %s: %s", input.Target, err)
-		}
-		began := time.Now()
-		size, err := fetchInput(input, folder, stderr)
-		if err != nil {
-			return inFile("input", input.Name, err)
-		}
-		reportTransfer(stderr, "fetched", input.Name, size, began)
-	}
-	return nil
-}
-
-// fetchInput writes an input and returns how many bytes arrived.
-func fetchInput(input inputSpec, credentials string, stderr io.Writer) (int64, error) {
-	limit := &budget{bytes: unpackedMax, entries: entriesMax}
-	if input.Text != nil {
-		return int64(len(*input.Text)), writeStream(stringReader(*input.Text), input.Target, limit)
-	}
-	if input.HTTP != nil {
-		err := fetchHTTP(*input.HTTP, input.Target, limit)
-		about, failed := os.Stat(input.Target)
-		if err != nil || failed != nil {
-			return 0, errors.Join(err, failed)
-		}
-		return about.Size(), nil
-	}
-	return fetchOrigins(input, credentials, limit, stderr)
-}
-
-func fetchOrigins(input inputSpec, credentials string, limit *budget, stderr io.Writer) (int64, error) {
-	size := int64(0)
-	for _, origin := range input.Origins {
-		size += origin.Size
-	}
-	return size, writeOrigins(input, credentials, limit, stderr)
-}
-
-func writeOrigins(input inputSpec, credentials string, limit *budget, stderr io.Writer) error {
-	from, err := newArchive(os.Getenv, credentials)
-	if err != nil {
-		return err
-	}
-	if from == nil {
-		return failure(exitConfiguration, "there is no archive")
-	}
-	if len(input.Origins) == 1 && input.Origins[0].Entry == "" {
-		return fetchOrigin(from, input.Origins[0], input.Target, limit, stderr)
-	}
-	if err := os.Mkdir(input.Target, 0o777); err != nil {
-		return failure(exitCannotCreate, "cannot create %s: %s", input.Target, err)
-	}
-	for _, origin := range input.Origins {
-		if origin.Entry == "" || origin.Entry != filepath.Base(origin.Entry) || origin.Entry[0] == '.' {
-			return failure(exitConfiguration, "%q is not the name of an entry", origin.Entry)
-		}
-		if err := fetchOrigin(from, origin, filepath.Join(input.Target, origin.Entry), limit, stderr); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// fetchOrigin writes an output of another task. What the archive sends must have the digest of its TaskRun.
-func fetchOrigin(from *archive, origin originSpec, target string, limit *budget, stderr io.Writer) error {
-	body := from.open(origin, stderr)
-	defer body.Close()
-	base, isGzip := cutKind(origin.Kind)
-	unpacked, err := decompressed(body, isGzip)
-	if err == nil && base == kindFolder {
-		err = unpack(unpacked, target, limit)
-	} else if err == nil {
-		err = writeStream(unpacked, target, limit)
-	}
-	if err != nil {
-		return err
-	}
-	return body.verify()
 }
 
 // reportTransfer tells how long a file took, and the most memory that this process has held.

@@ -9,9 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"os"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -19,30 +17,56 @@ import (
 const (
 	redirectsMax     = 5
 	httpAttempts     = 4
-	allowedVariable  = "TORPOR_ALLOW_NETWORKS"
-	deniedVariable   = "TORPOR_DENY_NETWORKS"
-	httpStallLimit   = 60 * time.Second
 	httpHeadersLimit = 60 * time.Second
+	sourceLimit      = 2 * time.Hour // for one source
 )
 
 // fetchHTTP writes the content of a URL. Each connection is checked, also those of redirects.
-func fetchHTTP(source httpSpec, target string, limit *budget) error {
-	rules, err := parseRules(os.Getenv)
+func fetchHTTP(ctx context.Context, source httpSpec, target string, limit *budget) error {
+	client, err := sourceClient()
 	if err != nil {
 		return err
 	}
-	client := httpClient(rules)
+	return repeatSource(ctx, source.URL, target, func() error {
+		again := *limit
+		err := download(ctx, client, source, target, &again)
+		spend(limit, again, err)
+		return err
+	})
+}
+
+// spend takes from a budget what a successful attempt used.
+func spend(limit *budget, left budget, err error) {
+	if err == nil {
+		*limit = left
+	}
+}
+
+// sourceClient connects to a source that an author chose, by the rules for addresses.
+func sourceClient() (*http.Client, error) {
+	rules, err := parseRules(os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	return httpClient(rules), nil
+}
+
+// repeatSource fetches a source again while that may help. Each attempt begins without the target.
+func repeatSource(ctx context.Context, name, target string, attempt func() error) error {
 	pause := firstPause
-	for attempt := 1; ; attempt++ {
-		err := download(client, source, target, &budget{bytes: limit.bytes, entries: limit.entries})
+	for number := 1; ; number++ {
+		err := attempt()
 		var known *toolError
 		if err == nil || errors.As(err, &known) {
 			return err
 		}
-		if attempt == httpAttempts {
-			return failure(exitUnavailable, "cannot fetch %s: %s", source.URL, oneLine(err))
+		if ctx.Err() != nil {
+			return failure(exitUnavailable, "%s took more than %s", name, sourceLimit)
 		}
-		if err := os.Remove(target); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if number == httpAttempts {
+			return failure(exitUnavailable, "cannot fetch %s: %s", name, oneLine(err))
+		}
+		if err := os.RemoveAll(target); err != nil {
 			return failure(exitCannotCreate, "cannot remove %s: %s", target, err)
 		}
 		time.Sleep(pause)
@@ -63,18 +87,37 @@ func httpClient(rules addressRules) *http.Client {
 	}
 	return &http.Client{
 		// No proxy: a variable of the pod would choose where the content comes from.
-		Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authorities(), MinVersion: tls.VersionTLS12}, DialContext: dial, ResponseHeaderTimeout: httpHeadersLimit, DisableCompression: true},
-		CheckRedirect: func(_ *http.Request, before []*http.Request) error {
-			if len(before) > redirectsMax {
-				return failure(exitContent, "more than %d redirects", redirectsMax)
-			}
-			return nil
-		},
+		Transport:     &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authorities(), MinVersion: tls.VersionTLS12}, DialContext: dial, ResponseHeaderTimeout: httpHeadersLimit, DisableCompression: true},
+		CheckRedirect: checkRedirect,
 	}
 }
 
-func download(client *http.Client, source httpSpec, target string, limit *budget) error {
-	request, err := http.NewRequest(http.MethodGet, source.URL, nil)
+// checkRedirect follows a few redirects of a GET. A credential stays with the server that the author wrote.
+func checkRedirect(next *http.Request, before []*http.Request) error {
+	if len(before) > redirectsMax {
+		return failure(exitContent, "more than %d redirects", redirectsMax)
+	}
+	first := before[0]
+	if first.Method != http.MethodGet {
+		return http.ErrUseLastResponse
+	}
+	if first.URL.Host != next.URL.Host || first.URL.Scheme != next.URL.Scheme {
+		next.Header.Del("Authorization")
+	}
+	return nil
+}
+
+// unexpectedStatus is final for a request that the server will reject again.
+func unexpectedStatus(address string, response *http.Response) error {
+	status := response.StatusCode
+	if status < 500 && status != http.StatusTooManyRequests && status != http.StatusRequestTimeout {
+		return failure(exitContent, "%s responded with %s", address, response.Status)
+	}
+	return errors.New(response.Status)
+}
+
+func download(ctx context.Context, client *http.Client, source httpSpec, target string, limit *budget) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, source.URL, nil)
 	if err != nil || (request.URL.Scheme != "http" && request.URL.Scheme != "https") || request.URL.Host == "" {
 		return failure(exitContent, "%q is not an address with http:// or https://", source.URL)
 	}
@@ -85,10 +128,7 @@ func download(client *http.Client, source httpSpec, target string, limit *budget
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		if response.StatusCode < 500 && response.StatusCode != http.StatusTooManyRequests && response.StatusCode != http.StatusRequestTimeout {
-			return failure(exitContent, "%s responded with %s", source.URL, response.Status)
-		}
-		return errors.New(response.Status)
+		return unexpectedStatus(source.URL, response)
 	}
 	digest := sha256.New()
 	err = writeStream(&httpBody{io.TeeReader(response.Body, digest)}, target, limit)
@@ -110,137 +150,4 @@ func (b *httpBody) Read(into []byte) (int, error) {
 		err = &transferError{err}
 	}
 	return count, err
-}
-
-// addressRules decides which addresses a source may have, as torpor_triggerer.network.addresses does for waits.
-type addressRules struct{ rules []addressRule }
-
-type addressRule struct {
-	network   netip.Prefix
-	allows    bool
-	isDefault bool
-	why       string
-}
-
-// denied are the networks of torpor_triggerer.network.addresses.DENIED. A test compares them.
-var denied = []struct{ network, why string }{
-	{"0.0.0.0/8", "unspecified"},
-	{"127.0.0.0/8", "loopback"},
-	{"169.254.0.0/16", "link-local, as metadata services of clouds are"},
-	{"100.100.100.200/32", "a metadata service"},
-	{"192.0.0.192/32", "a metadata service"},
-	{"224.0.0.0/4", "multicast"},
-	{"240.0.0.0/4", "reserved"},
-	{"::/128", "unspecified"},
-	{"::1/128", "loopback"},
-	{"fe80::/10", "link-local"},
-	{"fec0::/10", "site-local"},
-	{"fd00:ec2::254/128", "a metadata service"},
-	{"fd20:ce::254/128", "a metadata service"},
-	{"ff00::/8", "multicast"},
-	{"64:ff9b:1::/48", "local-use NAT64, which can lead to any IPv4 address"},
-}
-
-var nat64 = netip.MustParsePrefix("64:ff9b::/96")
-var sixToFour = netip.MustParsePrefix("2002::/16")
-var teredo = netip.MustParsePrefix("2001::/32")
-
-func parseRules(environment func(string) string) (addressRules, error) {
-	var rules addressRules
-	for _, each := range denied {
-		rules.rules = append(rules.rules, addressRule{netip.MustParsePrefix(each.network), false, true, each.why})
-	}
-	for _, setting := range []struct {
-		name   string
-		allows bool
-	}{{deniedVariable, false}, {allowedVariable, true}} {
-		for _, text := range strings.FieldsFunc(environment(setting.name), func(r rune) bool { return r == ',' || r == ' ' }) {
-			network, err := netip.ParsePrefix(text)
-			if err != nil {
-				address, failed := netip.ParseAddr(text)
-				if failed != nil {
-					return rules, failure(exitConfiguration, "%s: %q is not a network", setting.name, text)
-				}
-				network = netip.PrefixFrom(address, address.BitLen())
-			}
-			rules.rules = append(rules.rules, addressRule{network.Masked(), setting.allows, false, "denied by --deny-networks"})
-		}
-	}
-	for _, entry := range os.Environ() {
-		name, value, _ := strings.Cut(entry, "=")
-		if address, err := netip.ParseAddr(value); err == nil && (strings.HasSuffix(name, "_SERVICE_HOST") || name == "TORPOR_NODE_IP") {
-			why := "a Service of the control plane, or the node"
-			rules.rules = append(rules.rules, addressRule{netip.PrefixFrom(address, address.BitLen()), false, true, why})
-		}
-	}
-	return rules, nil
-}
-
-// check refuses an address, host:port, that a connection is about to be made to.
-func (r addressRules) check(address string) error {
-	parsed, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return failure(exitContent, "cannot connect to %q", address)
-	}
-	for _, each := range equivalents(parsed.Addr().WithZone("")) {
-		if why := r.refusal(each); why != "" {
-			return failure(exitContent, "a source may not be at %s: %s", parsed.Addr(), why)
-		}
-	}
-	return nil
-}
-
-// refusal applies the most specific rule; of equal ones a setting, and then a denial.
-func (r addressRules) refusal(address netip.Addr) string {
-	best := -1
-	for index, rule := range r.rules {
-		if rule.network.Addr().Is4() != address.Is4() || !rule.network.Contains(address) {
-			continue
-		}
-		if best < 0 || rule.before(r.rules[best]) {
-			best = index
-		}
-	}
-	if best < 0 || r.rules[best].allows {
-		return ""
-	}
-	return r.rules[best].why
-}
-
-func (a addressRule) before(b addressRule) bool {
-	if a.network.Bits() != b.network.Bits() {
-		return a.network.Bits() > b.network.Bits()
-	}
-	if a.isDefault != b.isDefault {
-		return !a.isDefault
-	}
-	return !a.allows && b.allows
-}
-
-// equivalents returns the address, and the IPv4 addresses that it embeds.
-func equivalents(address netip.Addr) []netip.Addr {
-	if address.Is4() {
-		return []netip.Addr{address}
-	}
-	if address.Is4In6() {
-		return []netip.Addr{address, address.Unmap()}
-	}
-	all, bytes := []netip.Addr{address}, address.As16()
-	embedded := func(at int) { all = append(all, netip.AddrFrom4([4]byte(bytes[at:at+4]))) }
-	switch {
-	case nat64.Contains(address):
-		embedded(12)
-	case sixToFour.Contains(address):
-		embedded(2)
-	case teredo.Contains(address):
-		embedded(4)
-		var client [4]byte
-		for index := range client {
-			client[index] = ^bytes[12+index]
-		}
-		all = append(all, netip.AddrFrom4(client))
-	case [12]byte(bytes[:12]) == [12]byte{} && (bytes[15] > 1 || [3]byte(bytes[12:15]) != [3]byte{}):
-		embedded(12)
-	}
-	return all
 }

@@ -63,7 +63,7 @@ func TestAWebServerIsASource(t *testing.T) {
 	firstPause = 1e6
 	target := filepath.Join(t.TempDir(), "x")
 	try := func(path, digest string) (int, string) {
-		setFiles(t, filesSpec{In: []inputSpec{{Name: "x", Target: target, HTTP: &httpSpec{server.URL + path, digest}}}})
+		setFiles(t, filesSpec{In: []inputSpec{{Name: "x", Target: target, HTTP: &httpSpec{URL: server.URL + path, SHA256: digest}}}})
 		return at.run([]string{"fetch"}, "")
 	}
 	if code, said := try("/", ""); code != exitContent || !strings.Contains(said, "loopback") {

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from torpor_triggerer.network import addresses
 
-SOURCE = Path(__file__).parents[4] / "worker-image/runtime-tool/httpsource.go"
+SOURCE = Path(__file__).parents[4] / "worker-image/runtime-tool/addresses.go"
 
 
 def test_the_tool_denies_the_networks_that_waits_may_not_reach() -> None:
