@@ -237,7 +237,7 @@ func (g *gitRemote) request(method, path string, body []byte) (*http.Response, e
 	}
 	defer response.Body.Close()
 	if response.StatusCode == http.StatusUnauthorized || response.StatusCode == http.StatusForbidden || response.StatusCode == http.StatusNotFound {
-		return nil, failure(exitContent, "%s responded with %s: check the address, and the token for a private repository", g.spec.URL, response.Status)
+		return nil, failure(exitContent, "%s responded with %s: check the address, and the token for a private repository", g.spec.URL, statusOf(response))
 	}
 	return nil, unexpectedStatus(g.spec.URL, response)
 }

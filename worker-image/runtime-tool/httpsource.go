@@ -6,10 +6,12 @@ import (
 	"crypto/tls"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -111,9 +113,14 @@ func checkRedirect(next *http.Request, before []*http.Request) error {
 func unexpectedStatus(address string, response *http.Response) error {
 	status := response.StatusCode
 	if status < 500 && status != http.StatusTooManyRequests && status != http.StatusRequestTimeout {
-		return failure(exitContent, "%s responded with %s", address, response.Status)
+		return failure(exitContent, "%s responded with %s", address, statusOf(response))
 	}
-	return errors.New(response.Status)
+	return errors.New(statusOf(response))
+}
+
+// statusOf describes a response without words of the server.
+func statusOf(response *http.Response) string {
+	return strings.TrimSpace(fmt.Sprintf("%d %s", response.StatusCode, http.StatusText(response.StatusCode)))
 }
 
 func download(ctx context.Context, client *http.Client, source httpSpec, target string, limit *budget) error {

@@ -172,15 +172,14 @@ func (f *objectFetcher) send(request *http.Request) (*http.Response, error) {
 	}
 	defer response.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(response.Body, errorTextMax))
-	said := response.Status
+	said := f.source.URL
 	if code := errorCode.FindSubmatch(text); code != nil {
-		said = fmt.Sprintf("%s, %s", said, code[1])
+		said = fmt.Sprintf("%s (%s)", said, code[1])
 	}
 	if region := response.Header.Get("X-Amz-Bucket-Region"); response.StatusCode == http.StatusMovedPermanently && region != "" {
-		said = fmt.Sprintf("%s: the bucket is in the region %q", said, printable(region[:min(len(region), 40)]))
+		said = fmt.Sprintf("%s: the bucket is in the region %q, and it", said, printable(region[:min(len(region), 40)]))
 	}
-	response.Status = said
-	return nil, unexpectedStatus(f.source.URL, response)
+	return nil, unexpectedStatus(said, response)
 }
 
 // errorCode is the code in an error of S3 or Azure (XML), or of Google (JSON).

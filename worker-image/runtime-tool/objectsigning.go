@@ -156,7 +156,7 @@ func accessToken(ctx context.Context, client *http.Client, keyFile string, now t
 		Token string `json:"access_token"`
 	}
 	if response.StatusCode != http.StatusOK {
-		return "", failure(exitUnavailable, "cannot get a token: %s responded with %s", request.URL.Host, response.Status)
+		return "", failure(exitUnavailable, "cannot get a token: %s responded with %s", request.URL.Host, statusOf(response))
 	}
 	if err := json.NewDecoder(io.LimitReader(response.Body, tokenMax)).Decode(&answer); err != nil || answer.Token == "" {
 		return "", failure(exitUnavailable, "cannot get a token: %s responded without one", request.URL.Host)

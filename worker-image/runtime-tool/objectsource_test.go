@@ -83,7 +83,7 @@ func TestAnObjectIsASource(t *testing.T) {
 		t.Error("a request without keys is signed")
 	}
 	code, said, _ = fetchOf(t, inputSpec{Object: &objectSpec{URL: "s3://bucket/none", Endpoint: endpoint}})
-	if code != exitContent || !strings.Contains(said, "404 Not Found, NoSuchKey") {
+	if code != exitContent || !strings.Contains(said, "s3://bucket/none (NoSuchKey) responded with 404 Not Found") {
 		t.Error(code, said)
 	}
 	code, said, _ = fetchOf(t, inputSpec{Object: &objectSpec{URL: "s3://bucket/a b/ü+?.csv", Endpoint: endpoint, SHA256: digestOf(nil)}})
