@@ -8,7 +8,7 @@ from typing import Any
 
 from torpor_wire import constants, secret_ref
 
-from torpor_cli.local_run import folders
+from torpor_cli.local_run import folders, missing_variables
 from torpor_cli.local_run.workflow_file import WorkflowFile
 
 Object = Mapping[str, Any]
@@ -69,7 +69,7 @@ def check(spec: Object, others: Sequence[Object], machine: MachineCapabilities) 
     spec = _with_defaults(spec)
     tasks = list(spec.get("tasks") or ())
     refused = [sentence for task in tasks for sentence in (*_refused(task, machine), *_refused_image(task, spec))]
-    refused += [sentence for task in tasks for sentence in _missing_variables(task, others, machine)]
+    refused += [sentence for task in tasks for sentence in missing_variables.sentences(task, others, machine.variables)]
     refused += _missing_code(spec, others)
     if spec.get("volumeClaims"):
         refused.append("spec.volumeClaims are volumes of a cluster, which a local run does not have; use a cluster")
@@ -168,41 +168,6 @@ def _missing_code(spec: Object, others: Sequence[Object]) -> Iterator[str]:
     for name in dict.fromkeys(folders.names(spec)):
         if name not in folders.by_name(others, "ConfigMap"):
             yield f"source names ConfigMap {name}: add it to the file, or put its files into a folder {name} beside it"
-
-
-def _missing_variables(task: Object, others: Sequence[Object], machine: MachineCapabilities) -> Iterator[str]:
-    """Yield the variables without a value. In a cluster, the pod would not start either."""
-    for variable in (*((task.get("pod") or {}).get("env") or ()), *((task.get("container") or {}).get("env") or ())):
-        source, name = variable.get("valueFrom") or {}, variable.get("name")
-        secret, config_map = source.get("secretKeyRef"), source.get("configMapKeyRef")
-        if name in machine.variables or (secret or config_map or {}).get("optional"):
-            continue
-        if secret:
-            why = f"Secret {secret.get('name')}, and a local run has no Secrets; "
-        elif config_map and (missing := _missing_key(config_map, others)):
-            why = f"{missing}, or "
-        else:
-            continue
-        yield f"task {task['name']} needs the variable {name} from {why}{_advice(str(name))}"
-
-
-def _missing_key(reference: Object, others: Sequence[Object]) -> str | None:
-    """Return what of a ConfigMap the file lacks, and how to add it; None if it lacks nothing."""
-    name, key = reference.get("name", ""), reference.get("key", "")
-    config_map = folders.by_name(others, "ConfigMap").get(name)
-    if config_map is None:
-        return f"ConfigMap {name}, which the file does not have; add it as a document"
-    if key not in (config_map.get("data") or {}):
-        return f"key {key} of ConfigMap {name}, which the file does not have; add the key"
-    return None
-
-
-def _advice(name: str) -> str:
-    from torpor_local.pods import variables  # noqa: PLC0415 - an extra of this package
-
-    if not variables.inherited({name: ""}):
-        return f"give the variable another name, as tasks do not get {name} of your environment"
-    return f"set {name} in your environment"
 
 
 def _triggers(trigger: Object) -> Iterator[Object]:

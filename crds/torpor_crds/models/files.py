@@ -7,6 +7,7 @@ from torpor_wire import constants
 from torpor_wire.enums import Compression, FileKind
 
 from torpor_crds.models.base import Identifier, Model, ObjectName
+from torpor_crds.models.program import SecretKey
 
 DIGEST = {"pattern": r"^[0-9a-f]{64}$"}
 _PART = r"[^/.:\x00-\x1f][^/:\x00-\x1f]*|\.[^/.:\x00-\x1f][^/:\x00-\x1f]*|\.\.[^/:\x00-\x1f]+"
@@ -42,8 +43,97 @@ class HttpFile(Model):
     ] = None
 
 
+class ObjectFile(Model):
+    """An object of an object store, or a folder with all objects below a prefix. Without keys, it must be public."""
+
+    url: Annotated[
+        str,
+        Field(
+            max_length=2048,
+            json_schema_extra={"pattern": r"^(s3|gs|az)://."},
+            description="s3://BUCKET/KEY, gs://BUCKET/KEY or az://CONTAINER/PATH. With a slash at its end it is a "
+            f"prefix. {_EXPRESSIONS}",
+        ),
+    ]
+    sha256: Annotated[
+        Digest | None, Field(description="SHA-256 of the object, in hexadecimal. Another content fails the task.")
+    ] = None
+    endpoint: Annotated[
+        str | None,
+        Field(
+            max_length=512,
+            json_schema_extra={"pattern": r"^https?://[^/@$ ]+(/[^$?# ]*)?$"},
+            description="Address of another store with the same API, such as https://minio.example.org:9000. Unset: "
+            "that of the cloud.",
+        ),
+    ] = None
+    region: Annotated[
+        str | None,
+        Field(
+            max_length=40,
+            json_schema_extra={"pattern": r"^[a-z0-9-]+$"},
+            description="Region of the bucket (s3). Unset: us-east-1.",
+        ),
+    ] = None
+    access_key_id: Annotated[SecretKey | None, Field(description="ID of the access key (s3), in a Secret.")] = None
+    secret_access_key: Annotated[SecretKey | None, Field(description="Access key (s3), in a Secret.")] = None
+    session_token: Annotated[
+        SecretKey | None, Field(description="Session token of temporary keys (s3), in a Secret.")
+    ] = None
+    service_account_key: Annotated[
+        SecretKey | None, Field(description="JSON key of a service account (gs), in a Secret.")
+    ] = None
+    account_name: Annotated[
+        str | None,
+        Field(
+            max_length=24,
+            json_schema_extra={"pattern": r"^[a-z0-9]{3,24}$"},
+            description="Name of the storage account (az).",
+        ),
+    ] = None
+    account_key: Annotated[SecretKey | None, Field(description="Key of the storage account (az), in a Secret.")] = None
+    sas_token: Annotated[SecretKey | None, Field(description="Shared access signature (az), in a Secret.")] = None
+
+
+class GitFile(Model):
+    """The files of one commit of a Git repository, without its history. Submodules are empty folders."""
+
+    url: Annotated[
+        Url,
+        Field(
+            description="Address of the repository, with https:// or http://. With `token`, the server is not an "
+            f"expression. {_EXPRESSIONS}"
+        ),
+    ]
+    ref: Annotated[
+        str | None,
+        Field(
+            min_length=1,
+            max_length=1024,
+            description="Branch, tag, or the 40 digits of a commit. Unset: the default branch. " + _EXPRESSIONS,
+        ),
+    ] = None
+    path: Annotated[
+        str | None,
+        Field(
+            min_length=1,
+            max_length=1024,
+            description=f"Folder or file in the repository. Unset: the whole repository. {_EXPRESSIONS}",
+        ),
+    ] = None
+    token: Annotated[SecretKey | None, Field(description="Access token or password, in a Secret.")] = None
+    username: Annotated[
+        str | None,
+        Field(
+            max_length=253,
+            json_schema_extra={"pattern": r"^[!-9;-~]+$"},
+            description="User of the token. Unset: git, which most hosts accept with a token.",
+        ),
+    ] = None
+
+
 class FileSource(Model):
-    """Where an input comes from: exactly one of task, text, configMap and http."""
+    """Where an input comes from: exactly one of task, text, configMap, http, object and git."""
 
     task: Annotated[
         Identifier | None,
@@ -56,6 +146,8 @@ class FileSource(Model):
     text: Annotated[FileText | None, Field(description=f"The content of the file. {_EXPRESSIONS}")] = None
     config_map: Annotated[ConfigMapFile | None, Field(description="A ConfigMap of the namespace.")] = None
     http: Annotated[HttpFile | None, Field(description="A file of a web server.")] = None
+    object: Annotated[ObjectFile | None, Field(description="An object, or a prefix, of S3, GCS or Azure.")] = None
+    git: Annotated[GitFile | None, Field(description="The files of a commit of a Git repository.")] = None
 
 
 class TaskInput(Model):
@@ -144,6 +236,8 @@ class RunInput(Model):
     text: Annotated[FileText | None, Field(description="The content of the file.")] = None
     config_map: Annotated[ConfigMapFile | None, Field(description="A ConfigMap of the namespace.")] = None
     http: Annotated[HttpFile | None, Field(description="A file of a web server.")] = None
+    object: Annotated[ObjectFile | None, Field(description="An object, or a prefix, of S3, GCS or Azure.")] = None
+    git: Annotated[GitFile | None, Field(description="The files of a commit of a Git repository.")] = None
 
 
 class RunOutput(Model):

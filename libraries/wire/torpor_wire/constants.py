@@ -168,6 +168,8 @@ FILES_FOLDER = "/files"
 """Where inputs and outputs are that have no path of their own."""
 ENV_FILES = "TORPOR_FILES"
 """The files that the init container fetches or the wrapper stores, as JSON (ADR 0064)."""
+ENV_FILE_KEY = "TORPOR_FILE_SECRET_"
+"""And a number: a key of a Secret that a source of a file names, for the init container (ADR 0065)."""
 CREDENTIALS = "/var/run/secrets/torpor.dev"
 """Folder with `token` (valid for one hour, renewed by the kubelet) and `ca.crt`."""
 

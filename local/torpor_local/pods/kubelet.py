@@ -188,7 +188,7 @@ class ProcessKubelet:
         task = task_files.of_pod(pod, host.scratch / f"{running.uid}.files")
         try:
             files.create()
-            await asyncio.to_thread(task_files.fetch, task, pod, host.archive, read)
+            await asyncio.to_thread(task_files.fetch, task, pod, host.archive, read, host.environ)
             started = self._program(pod, files, task)
             inherited = variables.inherited(host.environ)
             running.process = await process.start(

@@ -4,11 +4,9 @@ Inputs are in a folder of the pod's own: a container mounts them, a python task 
 are copied from it after its end. All functions block, so they run in a thread.
 """
 
-import hashlib
 import json
 import shutil
 import tarfile
-import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,10 +23,9 @@ from torpor_operator.model.pod import FILES_CONTAINER
 from torpor_wire import constants
 
 from torpor_local.apiserver import config_maps
+from torpor_local.pods import file_sources
+from torpor_local.pods.file_sources import SourceError
 from torpor_local.pods.variables import ReadConfigMap, expanded
-
-_PIECE = 256 * 1024
-_HTTP_SECONDS = 60.0
 
 Object = Mapping[str, Any]
 
@@ -48,6 +45,8 @@ class LocalTaskFiles:
     outputs: tuple[Object, ...]
     named: tuple[Object, ...]
     """The names and paths of the inputs of a python task."""
+    fetching: Object
+    """The init container that fetches the inputs in a cluster; empty if there is none."""
 
     def remove(self) -> None:
         """Remove the files of an ended pod."""
@@ -87,6 +86,7 @@ def of_pod(pod: Object, folder: Path) -> LocalTaskFiles:
         mounts=mounts,
         outputs=tuple(_declared(main).get("out") or ()),
         named=tuple(_declared(main).get("in") or ()),
+        fetching=fetching or {},
     )
 
 
@@ -96,8 +96,8 @@ def _declared(container: Object) -> dict[str, Any]:
     return value
 
 
-def fetch(files: LocalTaskFiles, pod: Object, archive: Path, read: ReadConfigMap) -> None:
-    """Write the inputs. Raises FileError."""
+def fetch(files: LocalTaskFiles, pod: Object, archive: Path, read: ReadConfigMap, environ: Mapping[str, str]) -> None:
+    """Write the inputs. `environ` has the values of Secrets. Raises FileError."""
     files.remove()
     if not files.mounts and not files.outputs:
         return
@@ -106,8 +106,11 @@ def fetch(files: LocalTaskFiles, pod: Object, archive: Path, read: ReadConfigMap
     try:
         for name, config_map, key in files.config_maps:
             _write_config_map(files.folder / "in" / name, config_map, key, read)
+        secrets = file_sources.secrets_of(files.fetching, environ)
         for entry in files.inputs:
-            _write_input(entry, files.folder / "in" / entry["name"], pod, archive)
+            _write_input(entry, files.folder / "in" / entry["name"], pod, archive, secrets)
+    except SourceError as error:
+        raise FileError(str(error)) from error
     except (OSError, EOFError, UnclearError, UserError, tarfile.TarError) as error:
         raise FileError(f"an input cannot be fetched: {error}") from error
 
@@ -152,12 +155,11 @@ def _write_config_map(target: Path, name: str, key: str | None, read: ReadConfig
         (target / each).write_bytes(content)
 
 
-def _write_input(entry: Object, target: Path, pod: Object, archive: Path) -> None:
+def _write_input(entry: Object, target: Path, pod: Object, archive: Path, secrets: Mapping[str, str]) -> None:
     if entry.get("text") is not None:
         target.write_text(entry["text"])
         return
-    if (source := entry.get("http")) is not None:
-        _download(source, target)
+    if file_sources.write(entry, target, secrets):
         return
     origins: list[Object] = [*(entry.get("origins") or ())]
     if len(origins) == 1 and not origins[0].get("entry"):
@@ -166,19 +168,6 @@ def _write_input(entry: Object, target: Path, pod: Object, archive: Path) -> Non
         target.mkdir()
         for origin in origins:
             _write_origin(origin, target / origin["entry"], pod, archive)
-
-
-def _download(source: Object, target: Path) -> None:
-    """Fetch a file of a web server. The user's own machine may reach what it can."""
-    if not source["url"].startswith(("http://", "https://")):
-        raise FileError(f"{source['url']!r} does not begin with http:// or https://")
-    digest = hashlib.sha256()
-    with urllib.request.urlopen(source["url"], timeout=_HTTP_SECONDS) as response, target.open("wb") as file:  # noqa: S310
-        while piece := response.read(_PIECE):
-            digest.update(piece)
-            file.write(piece)
-    if source.get("sha256") not in {None, digest.hexdigest()}:
-        raise FileError(f"the content of {source['url']} has the SHA-256 {digest.hexdigest()}")
 
 
 def _write_origin(origin: Object, target: Path, pod: Object, archive: Path) -> None:

@@ -11,7 +11,7 @@ from torpor_expressions import errors, references, template
 from torpor_expressions.errors import ExpressionError
 from torpor_expressions.value import JSON, Value
 
-from torpor_operator.expressions import images, pod_texts
+from torpor_operator.expressions import file_texts, images, pod_texts
 from torpor_operator.expressions.context import GROUPS, MAPPING, PARAMS, ROOTS, RUN, VARIABLES, Pending
 from torpor_operator.model.actions import Need
 
@@ -64,7 +64,7 @@ def task_expressions(
     yield from _located("displayName", task.display_name, INSTANCE_ROOTS)
     yield from _of_program(task)
     yield from _of_pod(task, default_image, groups_of_author=groups_of_author)
-    yield from _of_files(task)
+    yield from _of_files(task, groups_of_author=groups_of_author)
     if task.trigger is not None:
         for name, value in task.trigger.kwargs.items():
             yield from _located(f"trigger: {name}", value, INSTANCE_ROOTS)
@@ -97,11 +97,15 @@ def _program(field: str, program: ContainerProgram) -> Iterator[LocatedExpressio
     yield from _not_evaluated(f"{field}.interpreter or result", fixed)
 
 
-def _of_files(task: Task) -> Iterator[LocatedExpression]:
+def _of_files(task: Task, *, groups_of_author: bool) -> Iterator[LocatedExpression]:
     for entry in task.files.in_ if task.files is not None else ():
-        yield from _located(f"files.in {entry.name}: text", entry.source.text, INSTANCE_ROOTS)
-        if entry.source.http is not None:
-            yield from _located(f"files.in {entry.name}: http.url", entry.source.http.url, INSTANCE_ROOTS)
+        for field, text, by_data in file_texts.texts(entry.source):
+            where = f"files.in {entry.name}: {field}"
+            if by_data:
+                yield from _located(where, text, INSTANCE_ROOTS)
+            else:
+                author = author_roots(task, groups_of_author=groups_of_author)
+                yield from _located(where, text, author, _AUTHOR_HINT)
 
 
 def _of_pod(task: Task, default_image: str | None, *, groups_of_author: bool) -> Iterator[LocatedExpression]:

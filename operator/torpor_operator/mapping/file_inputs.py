@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from torpor_crds.models.files import (
     FileOrigin,
     FileText,
-    HttpFile,
     RunFiles,
     RunInput,
     RunOutput,
@@ -25,13 +24,24 @@ from torpor_expressions.value import JSON
 from torpor_wire import canonical, constants, instance_paths
 from torpor_wire.reason import Reason
 
-from torpor_operator.expressions import resolve
+from torpor_operator.expressions import file_texts, resolve
 from torpor_operator.expressions.context import Pending, Scope
 from torpor_operator.model.actions import Need
 from torpor_operator.state.task_state import TaskOutcome, failed_without_runs
 
-_URL = re.compile(r"https?://[^/\s]\S*")
 _URL_MAX = 2048
+_WEB = (re.compile(r"https?://[^/\s]\S*"), "an address with http:// or https://")
+_SHAPES = {
+    "http.url": _WEB,
+    "git.url": (re.compile(r"https?://[^/\s@]+(/\S*)?"), "an address with http:// or https://, without a user"),
+    "object.url": (
+        re.compile(r"(s3|gs|az)://[a-zA-Z0-9$][-a-zA-Z0-9._]{0,221}(/[^\x00]*)?"),
+        "an address such as s3://bucket/key, gs://bucket/key or az://container/path",
+    ),
+    "git.ref": (re.compile(r"[^\s\x00]{1,255}"), "the name of a branch, a tag or a commit"),
+    "git.path": (re.compile(r"[^\x00]{1,1024}"), "a path in the repository"),
+}
+"""What the value of a field must be. `torpor-tool` checks it again, with the address that a connection has."""
 
 
 def resolve_files(task: Task, scope: Scope) -> RunFiles | TaskOutcome | Pending | None:
@@ -73,23 +83,46 @@ def _input(entry: TaskInput, scope: Scope) -> RunInput | ExpressionError | Pendi
         return RunInput(name=entry.name, path=path, origins=origins)
     if source.config_map is not None:
         return RunInput(name=entry.name, path=path, config_map=source.config_map)
-    text = _text(source.http.url if source.http else source.text or "", scope)
-    if not isinstance(text, str):
-        return text
-    if source.http is None:
-        return _of_text(entry.name, path, text)
-    if len(text) > _URL_MAX or not _URL.fullmatch(text):
-        return errors.failed(f"the address {errors.shorten(text, 80)!r} does not begin with http:// or https://")
-    return RunInput(name=entry.name, path=path, http=HttpFile(url=text, sha256=source.http.sha256))
+    evaluated: dict[str, str] = {}
+    for field, template, _ in file_texts.texts(source):
+        text = _text(template, scope)
+        if not isinstance(text, str):
+            return text
+        if (problem := _problem(field, text)) is not None:
+            return problem
+        evaluated[field] = text
+    return RunInput(
+        name=entry.name,
+        path=path,
+        text=evaluated.get("text"),
+        http=source.http and source.http.model_copy(update={"url": evaluated["http.url"]}),
+        object=source.object and source.object.model_copy(update={"url": evaluated["object.url"]}),
+        git=source.git and source.git.model_copy(update=_of_git(evaluated)),
+    )
 
 
-def _of_text(name: str, path: str, text: FileText) -> RunInput | ExpressionError:
-    if len(text) > constants.FILE_TEXT_MAX:
-        return errors.failed(
-            f"the text has {len(text)} characters; the limit is {constants.FILE_TEXT_MAX}: store it in a ConfigMap, or "
-            "let an upstream task write the file"
-        )
-    return RunInput(name=name, path=path, text=text)
+def _of_git(evaluated: Mapping[str, str]) -> dict[str, str]:
+    fields = {name: evaluated.get(f"git.{name}") for name in ("url", "ref", "path")}
+    return {name: text for name, text in fields.items() if text is not None}
+
+
+def _problem(field: str, text: str) -> ExpressionError | None:
+    """Why the value of a field is not valid; None if it is."""
+    if field == "text":
+        return _text_problem(text)
+    shape, meaning = _SHAPES[field]
+    if len(text) <= _URL_MAX and shape.fullmatch(text):
+        return None
+    return errors.failed(f"the value {errors.shorten(text, 80)!r} of {field} is not {meaning}")
+
+
+def _text_problem(text: FileText) -> ExpressionError | None:
+    if len(text) <= constants.FILE_TEXT_MAX:
+        return None
+    return errors.failed(
+        f"the text has {len(text)} characters; the limit is {constants.FILE_TEXT_MAX}: store it in a ConfigMap, or "
+        "let an upstream task write the file"
+    )
 
 
 def _origins(name: str, file: str, outcomes: Mapping[str, TaskOutcome]) -> tuple[FileOrigin, ...] | str:

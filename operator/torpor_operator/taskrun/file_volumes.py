@@ -23,6 +23,9 @@ _SIZE = "12Gi"
 _FETCH = ["/torpor-tool", "fetch"]
 _NO_FILES = RunFiles()
 
+SecretReference = tuple[str, str]
+"""The name of a Secret, and a key of it."""
+
 
 def of_task(taskrun: TaskRun) -> RunFiles:
     """The files of the task; empty for one without files."""
@@ -90,7 +93,8 @@ def _fetch(
 ) -> dict[str, Any]:
     """The init container, which has no other credential than the token for the archive."""
     folder = f"{constants.FILES_FOLDER}/in"
-    inputs = [_input(entry, f"{folder}/{entry.name}") for entry in fetched]
+    secrets = [*dict.fromkeys(each for entry in fetched for each in _secrets(entry).values())]
+    inputs = [_input(entry, f"{folder}/{entry.name}", secrets) for entry in fetched]
     values = {
         constants.ENV_NAMESPACE: taskrun.metadata.namespace,
         constants.ENV_TASKRUN: taskrun.metadata.name,
@@ -109,7 +113,11 @@ def _fetch(
         "name": FILES_CONTAINER,
         "image": context.runtime_image,
         "command": _FETCH,
-        "env": [*({"name": name, "value": value} for name, value in values.items() if value), node],
+        "env": [
+            *({"name": name, "value": value} for name, value in values.items() if value),
+            node,
+            *(_secret_variable(number, each) for number, each in enumerate(secrets)),
+        ],
         "resources": runtime_volume.compute(pod_security.resources(context.defaults, chosen)),
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "securityContext": pod_security.of_own_container(context.defaults),
@@ -120,6 +128,23 @@ def _fetch(
     }
 
 
-def _input(entry: RunInput, target: str) -> dict[str, Any]:
-    body = entry.to_json()
-    return {name: value for name, value in body.items() if name != "path"} | {"target": target}
+def _secrets(entry: RunInput) -> dict[str, SecretReference]:
+    """The keys of Secrets that a source names, by their fields. An author wrote them: they have no expressions."""
+    source = entry.object or entry.git
+    fields = source.to_json() if source is not None else {}
+    return {field: (value["name"], value["key"]) for field, value in fields.items() if isinstance(value, dict)}
+
+
+def _secret_variable(number: int, reference: SecretReference) -> dict[str, Any]:
+    """A variable of the init container alone. The kubelet reads the Secret, so the operator never has its value."""
+    name, key = reference
+    source = {"secretKeyRef": {"name": name, "key": key}}
+    return {"name": f"{constants.ENV_FILE_KEY}{number}", "valueFrom": source}
+
+
+def _input(entry: RunInput, target: str, secrets: list[SecretReference]) -> dict[str, Any]:
+    """An input as the init container reads it: with the names of variables in place of Secrets."""
+    body = {name: value for name, value in entry.to_json().items() if name != "path"} | {"target": target}
+    found = _secrets(entry)
+    variables = {field: f"{constants.ENV_FILE_KEY}{secrets.index(each)}" for field, each in found.items()}
+    return {name: value | variables if name in {"object", "git"} else value for name, value in body.items()}

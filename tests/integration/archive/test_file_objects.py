@@ -1,4 +1,4 @@
-"""Files in an object store: by URLs that the archive signs, with the tool of a pod, and deleted with their run."""
+"""Files in an object store: by URLs that the archive signs, and by keys of an author, with the tool of a pod."""
 
 import hashlib
 import json
@@ -176,3 +176,41 @@ def test_an_upload_that_is_begun_again_leaves_nothing(
     assert urllib3.PoolManager().request("PUT", signed["urls"][0], body=b"abandoned").status == 200
     stored(storing, maker, tmp_path, bytes(file_objects.PART + 1))
     eventually(lambda: len(objects(bucket, maker)) == 2, "the abandoned object is gone")
+
+
+def fetch(folder: Path, source: dict[str, Any], **secrets: str) -> tuple[int, str]:
+    """Run the init container for one input, and return its exit code and what it said."""
+    spec = {"in": [{"name": "x", "target": str(folder / "x"), **source}]}
+    environment = {
+        "PATH": os.environ["PATH"],
+        constants.ENV_FILES: json.dumps(spec),
+        constants.ENV_ALLOW_NETWORKS: "127.0.0.1",
+        **secrets,
+    }
+    argv = [str(golang.build(golang.TORPOR_TOOL)), "fetch"]
+    done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False, timeout=300)
+    return done.returncode, done.stderr
+
+
+def test_objects_of_a_bucket_are_fetched_with_keys(bucket: S3, tmp_path: Path) -> None:
+    store = bucket.store()
+    contents = {f"sources/n{number:04}/a b+ü?.txt": f"{number}".encode() for number in range(30)}
+    for key, content in contents.items():
+        store.put(key, content)
+    keys = {"TORPOR_FILE_SECRET_0": s3.ACCESS_KEY, "TORPOR_FILE_SECRET_1": s3.SECRET_KEY}
+    source = {
+        "url": f"s3://{s3.BUCKET}/sources/",
+        "endpoint": bucket.endpoint,
+        "accessKeyId": "TORPOR_FILE_SECRET_0",
+        "secretAccessKey": "TORPOR_FILE_SECRET_1",
+    }
+    assert fetch(tmp_path, {"object": source}, **keys)[0] == 0
+    found = {f"sources/{path.relative_to(tmp_path / 'x')}": path.read_bytes() for path in tmp_path.rglob("*.txt")}
+    assert found == contents
+    one = source | {"url": f"s3://{s3.BUCKET}/sources/n0007/a b+ü?.txt"}
+    assert fetch(tmp_path, {"object": one}, **keys)[0] == 0
+    assert (tmp_path / "x").read_bytes() == b"7"
+    code, said = fetch(tmp_path, {"object": one}, **(keys | {"TORPOR_FILE_SECRET_1": "wrong"}))
+    assert (code, "SignatureDoesNotMatch" in said, "wrong" in said) == (65, True, False)
+    code, said = fetch(tmp_path, {"object": {"url": one["url"], "endpoint": bucket.endpoint}})
+    assert (code, "responded with 403" in said) == (65, True)

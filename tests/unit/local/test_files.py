@@ -97,4 +97,4 @@ def test_an_input_that_cannot_be_fetched_says_which(tmp_path: Path) -> None:
     ]
     files = task_files.of_pod(body, tmp_path / "files")
     with pytest.raises(FileError, match="an input cannot be fetched"):
-        task_files.fetch(files, body, tmp_path / "no-archive", lambda _: None)
+        task_files.fetch(files, body, tmp_path / "no-archive", lambda _: None, {})

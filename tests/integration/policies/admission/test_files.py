@@ -7,6 +7,8 @@ import pytest
 from tests.integration.conftest import Server
 
 TEXT = {"text": "x"}
+KEY = {"name": "store", "key": "k"}
+S3_KEYS = {"accessKeyId": KEY, "secretAccessKey": KEY}
 OUT = [{"name": "x", "path": "/tmp/x"}]
 
 
@@ -20,6 +22,14 @@ def workflow(**task: Any) -> dict[str, Any]:
     }
 
 
+def from_object(**fields: Any) -> dict[str, Any]:
+    return {"files": inputs({"from": {"object": {"url": "s3://bucket/key"} | fields}})}
+
+
+def from_git(**fields: Any) -> dict[str, Any]:
+    return {"files": inputs({"from": {"git": {"url": "https://example.org/x"} | fields}})}
+
+
 def inputs(*entries: dict[str, Any]) -> dict[str, Any]:
     return {"in": [{"name": f"x{number}", "from": TEXT} | entry for number, entry in enumerate(entries)]}
 
@@ -27,10 +37,33 @@ def inputs(*entries: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("task", "said"),
     [
-        ({"files": inputs({"from": {}})}, "exactly one of task, text, configMap and http"),
+        ({"files": inputs({"from": {}})}, "exactly one of task, text, configMap, http, object and git"),
         ({"files": inputs({"from": {"text": "x", "configMap": {"name": "c"}}})}, "exactly one of task, text"),
         ({"files": inputs({"from": {"task": "b"}})}, "from.task and from.file belong together"),
         ({"files": inputs({"from": {"text": "x", "file": "y"}})}, "from.task and from.file belong together"),
+        ({"files": inputs({"from": {"git": {"url": "https://x"}, "text": "x"}})}, "exactly one of task, text"),
+        (from_object(url="ftp://bucket/key"), "should match"),
+        (from_object(url="${params.x}"), "should match"),
+        (from_object(endpoint="http://${params.x}/"), "should match"),
+        (from_object(endpoint="https://user@host"), "should match"),
+        (from_object(region="eu/../x"), "should match"),
+        (from_object(accessKeyId=KEY), "accessKeyId and secretAccessKey belong together"),
+        (from_object(sessionToken=KEY), "accessKeyId and secretAccessKey belong together"),
+        (from_object(accessKeyId={"name": "${params.x}", "key": "k"}), "should match"),
+        (from_object(serviceAccountKey=KEY), "serviceAccountKey is for gs://"),
+        (from_object(url="gs://bucket/key", region="x"), "are for s3://"),
+        (from_object(url="az://box/key"), "az:// needs accountName"),
+        (from_object(accountName="torpor"), "az:// needs accountName"),
+        (from_object(url="az://box/key", accountName="${x}"), "should match"),
+        (
+            from_object(url="az://box/key", accountName="torpor", accountKey=KEY, sasToken=KEY),
+            "accountKey and sasToken are two credentials",
+        ),
+        (from_object(url="s3://bucket/day/", sha256="0" * 64), "sha256 is for one object"),
+        (from_git(url="ssh://git@example.org/x"), "from.git.url is https://HOST/PATH"),
+        (from_git(url="https://user:hush@example.org/x"), "from.git.url is https://HOST/PATH"),
+        (from_git(username="x"), "username is for a token"),
+        (from_git(token="hush"), "Invalid value"),
         ({"files": {"out": OUT}, "container": {"args": ["x"]}}, "files.out needs container.command or script"),
         (
             {"files": {"out": OUT}, "container": {"steps": [{"name": "a", "command": ["x"]}, {"name": "b"}]}},
@@ -65,13 +98,25 @@ def test_a_path_of_files_is_absolute_and_in_its_shortest_form(server: Server, na
 
 
 def test_valid_files_are_accepted(server: Server, namespace: str) -> None:
-    entries = ({"path": "/data/a b/ü"}, {"path": "/.x/..y/..."}, {"from": {"configMap": {"name": "c", "key": "k.txt"}}})
+    entries = (
+        {"path": "/data/a b/ü"},
+        {"path": "/.x/..y/..."},
+        {"from": {"configMap": {"name": "c", "key": "k.txt"}}},
+        {"from": {"object": {"url": "s3://${params.b}/k", "endpoint": "http://minio.x:9000", **S3_KEYS}}},
+        {"from": {"object": {"url": "gs://bucket/a b/", "serviceAccountKey": KEY}}},
+        {"from": {"object": {"url": "az://$web/x", "accountName": "torpor", "sasToken": KEY}}},
+        {"from": {"git": {"url": "https://example.org/${params.x}", "ref": "main", "path": "a/b", "token": KEY}}},
+        {"from": {"git": {"url": "${params.x}"}}},
+    )
     server.create("workflows", namespace, workflow(files=inputs(*entries) | {"out": OUT})).expect(201)
 
 
-def test_the_check_stays_within_its_cost_for_the_most_files(server: Server, namespace: str) -> None:
+@pytest.mark.parametrize("source", [TEXT, {"object": {"url": "s3://b/k", **S3_KEYS}}, {"git": {"url": "https://x/y"}}])
+def test_the_check_stays_within_its_cost_for_the_most_files(
+    server: Server, namespace: str, source: dict[str, Any]
+) -> None:
     files = {
-        "in": [{"name": f"in{n}", "from": TEXT, "path": f"/data/{'x' * 60}{n}"} for n in range(16)],
+        "in": [{"name": f"in{n}", "from": source, "path": f"/data/{'x' * 60}{n}"} for n in range(16)],
         "out": [{"name": f"out{n}", "path": f"/tmp/{'x' * 60}{n}"} for n in range(16)],
     }
     body = workflow(files=files)

@@ -105,6 +105,70 @@ def test_an_address_of_a_value_is_one_of_a_web_server(day: str) -> None:
     assert world.task("a").state is TaskState.FAILED
 
 
+def test_objects_and_repositories_have_their_expressions_replaced() -> None:
+    stored = {"name": "a", "from": {"object": {"url": "s3://${params.x}/a b"}}}
+    source = {
+        "name": "b",
+        "from": {"git": {"url": "https://h/${params.x}", "ref": "${params.x}", "path": "${params.x}"}},
+    }
+    files = made(shell("a", files={"in": [stored, source]}), x="one").run("a").spec.files
+    assert files is not None
+    first, second = (entry.to_json() for entry in files.in_)
+    assert first["object"] == {"url": "s3://one/a b"}
+    assert second["git"] == {"url": "https://h/one", "ref": "one", "path": "one"}
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"object": {"url": "s3://${params.x}/key"}},
+        {"git": {"url": "${params.x}"}},
+        {"git": {"url": "https://h/x", "ref": "${params.x}"}},
+    ],
+)
+@pytest.mark.parametrize("value", ["../x y", "a@b\x00", " ", "https://user:hush@host/x y", "x" * 3000])
+def test_a_value_makes_a_source_nothing_but_an_address(source: Body, value: str) -> None:
+    world = made(shell("a", files={"in": [{"name": "x", "from": source}]}), x=value)
+    assert world.task("a").state is TaskState.FAILED
+
+
+@pytest.mark.attack
+def test_data_does_not_choose_the_server_that_gets_a_token() -> None:
+    token = {"name": "git", "key": "token"}
+    entry = {"name": "x", "from": {"git": {"url": "https://${tasks.make.result}/x", "token": token}}}
+    graph = dag.build(spec_of(makes(), shell("read", files={"in": [entry]})))
+    assert isinstance(graph, GraphProblem)
+    assert "only params, variables" in graph.message
+    entry["from"] = {"git": {"url": "https://h/${params.x}", "ref": "${tasks.make.result}", "token": token}}
+    spec = {"params": {"x": "y"}, "tasks": [makes(), shell("read", files={"in": [entry]})]}
+    assert not isinstance(dag.build(WorkflowSpec.model_validate(spec)), GraphProblem)
+
+
+@pytest.mark.attack
+def test_a_secret_of_a_source_is_in_the_init_container_alone() -> None:
+    keys = {"accessKeyId": {"name": "s3", "key": "id"}, "secretAccessKey": {"name": "s3", "key": "secret"}}
+    inputs = [
+        {"name": "a", "from": {"object": {"url": "s3://bucket/a", **keys}}},
+        {"name": "b", "from": {"object": {"url": "s3://bucket/b", **keys}}},
+        {"name": "c", "from": {"git": {"url": "https://h/x", "token": {"name": "git", "key": "token"}}}},
+    ]
+    spec = pod(made(shell("a", files={"in": inputs})), "a")["spec"]
+    (fetch,) = spec["initContainers"]
+    secrets = {each["name"]: each["valueFrom"]["secretKeyRef"] for each in fetch["env"] if "secretKeyRef" in str(each)}
+    assert secrets == {
+        "TORPOR_FILE_SECRET_0": {"name": "s3", "key": "id"},
+        "TORPOR_FILE_SECRET_1": {"name": "s3", "key": "secret"},
+        "TORPOR_FILE_SECRET_2": {"name": "git", "key": "token"},
+    }
+    (text,) = (each["value"] for each in fetch["env"] if each["name"] == "TORPOR_FILES")
+    first, second, third = json.loads(text)["in"]
+    assert first["object"]["secretAccessKey"] == second["object"]["secretAccessKey"] == "TORPOR_FILE_SECRET_1"
+    assert third["git"] == {"url": "https://h/x", "token": "TORPOR_FILE_SECRET_2"}
+    assert "secretKeyRef" not in json.dumps(spec["containers"])
+    assert "secret" not in json.dumps(spec["volumes"]).lower()
+
+
 @pytest.mark.parametrize(
     ("entry", "said"),
     [
