@@ -1,5 +1,5 @@
-// Command collector is an OpenTelemetry Collector with the components that the tests need: an OTLP receiver, the batch
-// processor, and exporters that print spans or send them on as JSON.
+// Command collector is an OpenTelemetry Collector with the components that the tests need: an OTLP receiver, and an
+// exporter that sends spans on as JSON.
 package main
 
 import (
@@ -9,13 +9,11 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/confmap/provider/fileprovider"
 	"go.opentelemetry.io/collector/exporter"
-	"go.opentelemetry.io/collector/exporter/debugexporter"
 	"go.opentelemetry.io/collector/exporter/otlphttpexporter"
 	"go.opentelemetry.io/collector/otelcol"
-	"go.opentelemetry.io/collector/processor"
-	"go.opentelemetry.io/collector/processor/batchprocessor"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/otlpreceiver"
+	"go.opentelemetry.io/collector/service/telemetry/otelconftelemetry"
 )
 
 func main() {
@@ -24,6 +22,7 @@ func main() {
 		Factories: factories,
 		ConfigProviderSettings: otelcol.ConfigProviderSettings{
 			ResolverSettings: confmap.ResolverSettings{
+				DefaultScheme:     "file",
 				ProviderFactories: []confmap.ProviderFactory{fileprovider.NewFactory()},
 			},
 		},
@@ -34,16 +33,11 @@ func main() {
 }
 
 func factories() (otelcol.Factories, error) {
-	var all otelcol.Factories
+	all := otelcol.Factories{Telemetry: otelconftelemetry.NewFactory()}
 	var err error
 	if all.Receivers, err = otelcol.MakeFactoryMap[receiver.Factory](otlpreceiver.NewFactory()); err != nil {
 		return all, err
 	}
-	if all.Processors, err = otelcol.MakeFactoryMap[processor.Factory](batchprocessor.NewFactory()); err != nil {
-		return all, err
-	}
-	all.Exporters, err = otelcol.MakeFactoryMap[exporter.Factory](
-		debugexporter.NewFactory(), otlphttpexporter.NewFactory(),
-	)
+	all.Exporters, err = otelcol.MakeFactoryMap[exporter.Factory](otlphttpexporter.NewFactory())
 	return all, err
 }

@@ -15,8 +15,10 @@ from torpor.triggers.cursors import Unset
 from torpor_archive import metrics as archive_metrics
 from torpor_archive import settings as archive
 from torpor_cli.linting.finding import LintRule
+from torpor_kubernetes.timing import SystemClock
 from torpor_operator import settings as operator
 from torpor_operator.observability import operator_metrics
+from torpor_operator.observability.span_exporter import SpanExporter
 from torpor_operator.observability.workload_metrics import WorkloadMetrics
 from torpor_triggerer import settings as triggerer
 from torpor_triggerer.reporting import metrics as triggerer_metrics
@@ -65,6 +67,7 @@ def metrics() -> dict[str, Table]:
     of_operator = operator_metrics.OperatorMetrics()
     of_operator.add_state(operator_metrics.OperatorState)
     WorkloadMetrics(of_operator.registry, now=float, is_leader=bool, find_workflow=lambda _: None)
+    SpanExporter(_send_nothing, SystemClock(), of_operator.registry)
     of_operator.add_process_metrics()
     texts = {
         "operator": of_operator.text().decode(),
@@ -72,6 +75,10 @@ def metrics() -> dict[str, Table]:
         "archive": of_archive.text().decode(),
     }
     return {name: Table(header=_METRICS, rows=_metrics(text)) for name, text in texts.items()}
+
+
+async def _send_nothing(_spans: object) -> bool:
+    return True
 
 
 def arguments() -> dict[str, Table]:

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Never
 
@@ -31,6 +32,7 @@ from torpor_operator.controller.archive import UPLOAD_SECONDS, HttpRunStore
 from torpor_operator.controller.cluster_cache import ClusterCache
 from torpor_operator.controller.write_limits import WriteLimits
 from torpor_operator.observability.operator_metrics import CONTENT_TYPE, OperatorMetrics
+from torpor_operator.observability.span_exporter import SpanExporter
 from torpor_operator.quarantine.hang_timer import HangTimer
 from torpor_operator.quarantine.lease_annotation import LeaseAnnotation
 from torpor_operator.quarantine.quarantine import Quarantine
@@ -67,7 +69,15 @@ async def serve(settings: Settings) -> None:
         limits = WriteLimits.build(api, settings)
         guard = _work_guard(api, settings, limits.events)
         operator = Operator.build(
-            api, settings, evaluator, archive, leadership=leadership, guard=guard, limits=limits, metrics=metrics
+            api,
+            settings,
+            evaluator,
+            archive,
+            leadership=leadership,
+            guard=guard,
+            limits=limits,
+            metrics=metrics,
+            spans=_span_exporter(settings, metrics),
         )
 
         async def watch(cluster: ClusterCache, stop: Stop) -> None:
@@ -75,6 +85,14 @@ async def serve(settings: Settings) -> None:
 
         async with hang_timer, _serve_metrics(settings, metrics):
             await operator.run(watch)
+
+
+def _span_exporter(settings: Settings, metrics: OperatorMetrics) -> SpanExporter | None:
+    """The exporter of traces, if an endpoint is set. The libraries take 20 MB, so they are imported only then."""
+    if not settings.otlp_endpoint:
+        return None
+    otlp = import_module("torpor_operator.observability.otlp")
+    return SpanExporter(otlp.OtlpSender(settings.otlp_endpoint), SystemClock(), metrics.registry)
 
 
 @asynccontextmanager

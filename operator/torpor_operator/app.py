@@ -13,11 +13,9 @@ from functools import partial
 from typing import Any, Protocol, Self, TypeAlias
 
 from torpor_expressions.evaluator import Evaluating
-from torpor_kubernetes.cache.reflector import Reflector
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.lease import Leadership, LeaseConfig
-from torpor_kubernetes.client.resources import PODS, TASKRUNS, WORKFLOWS
 from torpor_kubernetes.timing import Clock
 
 from torpor_operator.backfills.archived_runs import ArchivedRuns, Reader
@@ -26,6 +24,7 @@ from torpor_operator.controller.archive import Archive, RunStore
 from torpor_operator.controller.cluster_cache import ClusterCache
 from torpor_operator.controller.cluster_writer import ClusterWriter
 from torpor_operator.controller.context import ControllerContext, KindController
+from torpor_operator.controller.exported_state import ExportedState
 from torpor_operator.controller.namespaces import Namespaces
 from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.controller.reconcile_loop import Loop
@@ -34,8 +33,9 @@ from torpor_operator.controller.triggerer_pools import TriggererPools
 from torpor_operator.controller.unreadable_objects import UnreadableReporter
 from torpor_operator.controller.write_limits import WriteLimits
 from torpor_operator.injection.detector import ImageVolumes
-from torpor_operator.observability.operator_metrics import OperatorMetrics, OperatorState
-from torpor_operator.observability.workload_metrics import WorkloadMetrics
+from torpor_operator.observability.operator_metrics import OperatorMetrics
+from torpor_operator.observability.span_exporter import SpanExporter
+from torpor_operator.observability.span_watermark import SpanWatermark
 from torpor_operator.quarantine.cpu_shares import CpuShares
 from torpor_operator.quarantine.long_steps import LongStepReporter
 from torpor_operator.quarantine.work_guard import WorkGuard
@@ -96,6 +96,7 @@ class Operator:
     limits: WriteLimits
     settled_logs: SettledLogCache
     enabled: EnabledComponents
+    spans: SpanExporter | None
 
     @classmethod
     def build(  # noqa: PLR0913 - all I/O
@@ -109,6 +110,7 @@ class Operator:
         guard: WorkGuard | None = None,
         limits: WriteLimits | None = None,
         metrics: OperatorMetrics | None = None,
+        spans: SpanExporter | None = None,
         jitter: Callable[[], float] = random.random,
         enabled: EnabledComponents = EnabledComponents(),
     ) -> Self:
@@ -121,9 +123,10 @@ class Operator:
         guard = guard or WorkGuard()
         leadership = leadership or Leadership(api, lease_config(settings))
         namespaces = Namespaces(api, settings.namespace)
-        cluster = ClusterCache(api, settings, guard=guard, jitter=jitter)
         metrics = metrics or OperatorMetrics()
-        _export_state(metrics, cluster, limits, api=api, is_leader=leadership.holds)
+        on_taskrun_body = spans.on_taskrun_body if spans else None
+        cluster = ClusterCache(api, settings, guard=guard, jitter=jitter, on_taskrun_body=on_taskrun_body)
+        ExportedState(api.clock, cluster, limits, is_leader=leadership.holds).add_to(metrics, spans)
         stored = Archive(api, settings.namespace, archive.store)
         settled_logs = SettledLogCache(api.clock, stored.endpoint, archive.post)
         context = ControllerContext(
@@ -151,6 +154,7 @@ class Operator:
             limits=limits,
             settled_logs=settled_logs,
             enabled=enabled,
+            spans=spans,
         )
 
     async def run(self, watch: WatchWorkflows) -> None:
@@ -186,9 +190,19 @@ class Operator:
         if self.enabled.archive:
             await self.context.archive.discovered()
         try:
-            await lead(self.context.cluster, self.context.api.clock, *(kind.run for kind in self.kinds))
+            loops = [*(kind.run for kind in self.kinds), *self._span_loops()]
+            await lead(self.context.cluster, self.context.api.clock, *loops)
         finally:
             await self.context.writer.drain()
+
+    def _span_loops(self) -> list[Loop]:
+        if self.spans is None:
+            return []
+        settings = self.context.settings
+        watermark = SpanWatermark(
+            self.context.api, self.spans, namespace=settings.namespace, lease=LEASE, served=settings.namespaces
+        )
+        return [self.spans.run, watermark.run]
 
 
 def _controllers(context: ControllerContext, reader: Reader, enabled: EnabledComponents) -> list[KindController]:
@@ -216,28 +230,6 @@ async def lead(cluster: ClusterCache, clock: Clock, *loops: Loop) -> None:
     async with asyncio.TaskGroup() as group:
         for loop in loops:
             group.create_task(loop())
-
-
-def _export_state(
-    metrics: OperatorMetrics, cluster: ClusterCache, limits: WriteLimits, *, api: Api, is_leader: Callable[[], bool]
-) -> None:
-    """Export the state of the replica, and that of the runs while it leads."""
-    reflectors: dict[str, Reflector[Any]] = {TASKRUNS.kind: cluster.taskruns, PODS.kind: cluster.pods}
-
-    def state() -> OperatorState:
-        cached = {kind: len(reflector.store) for kind, reflector in reflectors.items()}
-        return OperatorState(
-            is_leader=is_leader(),
-            cache_age={kind: reflector.age() for kind, reflector in reflectors.items()},
-            cached=cached | {WORKFLOWS.kind: len(cluster.workflows)},
-            watch_restarts={kind: reflector.watches + reflector.relists for kind, reflector in reflectors.items()},
-            dropped_events=limits.events.dropped,
-        )
-
-    metrics.add_state(state)
-    cluster.subscribe(
-        WorkloadMetrics(metrics.registry, now=api.clock.now, is_leader=is_leader, find_workflow=cluster.owner_of)
-    )
 
 
 def _measure_steps(guard: WorkGuard, api: Api, limits: WriteLimits) -> CpuShares:

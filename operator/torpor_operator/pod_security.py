@@ -35,7 +35,8 @@ _BASELINE_CAPABILITIES = frozenset(
 class PodDefaults:
     """The defaults of an installation. `limits`: by resource. `scratch`: the size limit of /tmp.
 
-    `user`: of pods whose task sets none, since the user of most images is root. 0: that of the image.
+    `user`: of pods whose task sets none, since the user of most images is root. 0: that of the image. `traced`: whether
+    containers get the variable TRACEPARENT.
     """
 
     user: int = 65532
@@ -43,6 +44,7 @@ class PodDefaults:
     read_only: bool = True
     scratch: str = "1Gi"
     limits: dict[str, str] = field(default_factory=lambda: {"memory": "1Gi"})
+    traced: bool = False
 
 
 class PodSecurityLevel(IntEnum):

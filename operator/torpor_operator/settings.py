@@ -5,6 +5,7 @@ import tempfile
 from enum import StrEnum
 from ipaddress import ip_network
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field
 from pydantic_settings import SettingsConfigDict
@@ -17,6 +18,12 @@ from torpor_operator.task_defaults import parse_defaults
 
 def _check_network(text: str) -> str:
     return str(ip_network(text.strip(), strict=False))
+
+
+def _check_endpoint(text: str) -> str:
+    if text and urlsplit(text).scheme not in {"http", "https"}:
+        raise ValueError(f"{text!r}: write http://host:port or https://host:port")
+    return text
 
 
 Network = Annotated[str, AfterValidator(_check_network)]
@@ -50,6 +57,7 @@ class Settings(ProcessSettings):
         "namespace": "POD_NAMESPACE",
         "identity": "POD_NAME",
         "runtime_image": "RUNTIME_IMAGE",
+        "otlp_endpoint": "OTEL_EXPORTER_OTLP_ENDPOINT",
     }
     list_variables = {  # noqa: RUF012
         "namespaces": "TORPOR_NAMESPACES",
@@ -71,6 +79,11 @@ class Settings(ProcessSettings):
     liveness: str = Field(default="http://0.0.0.0:8080/healthz", description="address of the liveness probe")
     metrics_port: int = Field(
         default=8081, ge=0, le=65535, description="port of the metrics; 0 lets the system choose one"
+    )
+    otlp_endpoint: Annotated[str, AfterValidator(_check_endpoint)] = Field(
+        default="",
+        description="URL of an OpenTelemetry collector that takes OTLP over HTTP, such as http://collector:4318; "
+        "empty: no traces",
     )
     task_service_account: str = Field(default="torpor-task", description="ServiceAccount of task pods that name none")
     runtime_image: str = Field(
@@ -209,4 +222,5 @@ class Settings(ProcessSettings):
             read_only=self.task_read_only_root,
             scratch=self.task_tmp_size,
             limits={name: limit for name, limit in limits.items() if limit},
+            traced=bool(self.otlp_endpoint),
         )

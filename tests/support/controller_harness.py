@@ -8,12 +8,14 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+from prometheus_client import CollectorRegistry
 from torpor_crds.models import taskrun as taskruns
 from torpor_expressions.evaluator import Evaluating, InProcess
 from torpor_kubernetes.cache.reflector import Notice, Reflector
 from torpor_kubernetes.cache.store import Unreadable
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import PODS, TASKRUNS, WORKFLOWS, Resource
+from torpor_kubernetes.timing import Clock
 from torpor_local.apiserver.history import collection
 from torpor_local.apiserver.server import ApiRequest
 from torpor_local.controllers import NoArchive
@@ -21,6 +23,8 @@ from torpor_operator.app import ArchiveClients, EnabledComponents, Operator
 from torpor_operator.controller.cluster_cache import ClusterCache
 from torpor_operator.controller.reconcile_loop import Loop
 from torpor_operator.model.pod import parse_pod, pod_name
+from torpor_operator.observability.operator_metrics import OperatorMetrics
+from torpor_operator.observability.span_exporter import SpanExporter
 from torpor_operator.quarantine.work_guard import WorkGuard
 from torpor_operator.settings import Settings
 from torpor_operator.workflows.controller import WorkflowController
@@ -53,19 +57,29 @@ class Leader:
         await lead()
 
 
-def build_operator(
+def build_operator(  # noqa: PLR0913 - what a test replaces
     api: Api,
     settings: Settings,
     enabled: EnabledComponents = ALL,
     *,
     is_leader: Callable[[], bool] = lambda: True,
     evaluator: Evaluating | None = None,
+    metrics: OperatorMetrics | None = None,
+    spans: SpanExporter | None = None,
 ) -> Operator:
     """Build it; nothing is sent before its loops run."""
     absent, leader = NoArchive(), Leader(is_leader)
     clients = ArchiveClients(store=absent, post=absent.post, reader=absent)
     return Operator.build(
-        api, settings, evaluator or InProcess(), clients, leadership=leader, jitter=lambda: 0.5, enabled=enabled
+        api,
+        settings,
+        evaluator or InProcess(),
+        clients,
+        leadership=leader,
+        jitter=lambda: 0.5,
+        enabled=enabled,
+        metrics=metrics,
+        spans=spans,
     )
 
 
@@ -121,12 +135,26 @@ class OperatorHarness:
 class ControllerHarness(OperatorHarness):
     """The controller of Workflows, with scripted pods."""
 
-    def __init__(self, settings: Settings, *, evaluator: Evaluating | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        evaluator: Evaluating | None = None,
+        spans: Callable[[Clock, CollectorRegistry], SpanExporter] | None = None,
+    ) -> None:
         super().__init__()
         self.script: Script = lambda _task, _attempt: None
         self._checked = 0
         api = Api(self.fake, self.clock, jitter=lambda: 0.5)
-        self.operator = build_operator(api, settings, EnabledComponents(schedules=False), evaluator=evaluator)
+        metrics = OperatorMetrics()
+        self.operator = build_operator(
+            api,
+            settings,
+            EnabledComponents(schedules=False),
+            evaluator=evaluator,
+            metrics=metrics,
+            spans=spans(self.clock, metrics.registry) if spans else None,
+        )
         self.context = self.operator.context
         self.cache = self.context.cluster
         controller = self.operator.kinds[0]

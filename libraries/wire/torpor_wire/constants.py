@@ -43,6 +43,7 @@ APPROVAL_FOR = f"{GROUP}/approval-for"
 APPROVAL_NOTE = f"{GROUP}/approval-note"
 
 QUARANTINE = f"{GROUP}/quarantine"
+TRACES_UNTIL = f"{GROUP}/traces-until"
 """Annotation of the Lease of the operator: the objects at which an operator process ended."""
 
 FIELD_MANAGER = "torpor"

@@ -73,7 +73,16 @@ class GoneUids:
 class ClusterCache:
     """Workflows, TaskRuns and pods."""
 
-    def __init__(self, api: Api, settings: Settings, *, guard: WorkGuard, jitter: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        api: Api,
+        settings: Settings,
+        *,
+        guard: WorkGuard,
+        jitter: Callable[[], float],
+        on_taskrun_body: Callable[[Mapping[str, Any]], None] | None = None,
+    ) -> None:
+        """`on_taskrun_body` takes the JSON of each version of a TaskRun, since the cache keeps a part of it."""
         self._api = api
         self._settings = settings
         self._read_workflow = guard.reader(WORKFLOWS.kind, workflows.parse)
@@ -89,7 +98,14 @@ class ClusterCache:
         """By uid of the Workflow: why the API server rejected the copy of its template."""
         self.seen = SeenInstances()
         reflector = functools.partial(Reflector, api, jitter=jitter, namespaces=settings.namespaces)
-        read_taskrun = guard.reader(TASKRUNS.kind, cached_taskrun.read)
+
+        def read(body: Any) -> TaskRun:
+            taskrun = cached_taskrun.read(body)
+            if on_taskrun_body is not None:
+                on_taskrun_body(body)
+            return taskrun
+
+        read_taskrun = guard.reader(TASKRUNS.kind, read)
         self.taskruns: Reflector[TaskRun] = reflector(
             TASKRUNS, read_taskrun, on_change=self._on_taskrun, index=index_keys
         )

@@ -50,6 +50,7 @@ class WorkloadMetrics:
         self._now = now
         self._is_leader = is_leader
         self._find_workflow = find_workflow
+        self.on_run_ended: list[Callable[[Workflow], None]] = []
         self._budget = budget or LabelBudget()
         self._runs: dict[tuple[str, str], SeenRun] = {}
         self._runs_by_state: Tally[tuple[str, ...]] = Tally()
@@ -85,6 +86,8 @@ class WorkloadMetrics:
         if former is None or former.uid != seen.uid or not self._is_leader():
             return
         if seen.ended and not former.ended and status.start_time is not None:
+            for report in self.on_run_ended:
+                report(workflow)
             seconds = times.epoch(status.completion_time or "") - times.epoch(status.start_time)
             self._run_seconds.labels(*labels, state).observe(max(seconds, 0.0))
         if former.labels[-1] == "Pending" and state != "Pending" and status.start_time is not None:

@@ -11,7 +11,7 @@ from typing import Any
 from torpor_crds.models.pod_fields import PodFields
 from torpor_crds.models.taskrun import TaskRun
 from torpor_expressions.errors import ExpressionError
-from torpor_wire import constants, instance_paths, names
+from torpor_wire import constants, instance_paths, names, trace_ids
 from torpor_wire.enums import LogMode
 from torpor_wire.runtime_variable import RuntimeVariable
 
@@ -172,7 +172,7 @@ def _container(taskrun: TaskRun, context: PodContext, chosen: PodFields) -> dict
             ),
         }
     )
-    own_env = _chosen(taskrun, chosen)
+    own_env = [*_traceparent(taskrun, context, chosen), *_chosen(taskrun, chosen)]
     runtime, source = _runtime(taskrun, context, chosen), runtime_volume.source(taskrun)
     credentials = {"name": "torpor-credentials", "mountPath": constants.CREDENTIALS, "readOnly": True}
     if program is not None:
@@ -230,6 +230,15 @@ def _chosen(taskrun: TaskRun, chosen: PodFields) -> list[dict[str, Any]]:
     """The variables of the task, with the values of their expressions."""
     evaluated = {variable.name: variable.to_json() for variable in taskrun.spec.env}
     return [evaluated.get(variable.name) or variable.to_json() for variable in chosen.env]
+
+
+def _traceparent(taskrun: TaskRun, context: PodContext, chosen: PodFields) -> list[dict[str, Any]]:
+    """The parent of the spans of the task's own code, unless its author sets the variable."""
+    if not context.defaults.traced or any(variable.name == trace_ids.TRACEPARENT for variable in chosen.env):
+        return []
+    uid, status = taskrun.spec.owner.uid, taskrun.status
+    value = trace_ids.traceparent(uid, taskrun.metadata.uid, status.attempt, status.segment, status.launch)
+    return _variables({trace_ids.TRACEPARENT: value})
 
 
 def _deferrable(context: PodContext) -> dict[str, str]:

@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 import yaml
 from torpor_archive.metrics import ArchiveMetrics
+from torpor_kubernetes.timing import SystemClock
 from torpor_operator.observability.operator_metrics import OperatorMetrics, OperatorState
+from torpor_operator.observability.span_exporter import SpanExporter
 from torpor_operator.observability.workload_metrics import WorkloadMetrics
 from torpor_triggerer.reporting.metrics import ReplicaState, TriggererMetrics
 
@@ -31,6 +33,7 @@ def known() -> set[str]:
     of_operator.add_state(OperatorState)
     of_operator.add_process_metrics()
     WorkloadMetrics(of_operator.registry, now=float, is_leader=bool, find_workflow=lambda _: None)
+    SpanExporter(send_nothing, SystemClock(), of_operator.registry)
     suffixes = {"gauge": [""], "counter": ["_total"], "histogram": ["_bucket", "_sum", "_count"]}
     return {
         family.name + suffix
@@ -38,6 +41,10 @@ def known() -> set[str]:
         for family in registry.collect()
         for suffix in suffixes[family.type]
     }
+
+
+async def send_nothing(_spans: object) -> bool:
+    return True
 
 
 def boards() -> Iterator[str]:
