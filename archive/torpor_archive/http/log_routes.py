@@ -22,7 +22,7 @@ from torpor_archive.logs.waits import MAX_BODY, WaitLogs
 from torpor_archive.namespaces import NamespaceFinder
 from torpor_archive.storage import log_entry, log_store
 from torpor_archive.storage.database import Database
-from torpor_archive.storage.log_entry import LogState
+from torpor_archive.storage.log_entry import MAIN, LogState
 from torpor_archive.storage.log_store import LogFilters
 
 PAGE = 1000
@@ -31,7 +31,8 @@ IDS_MAX = 1000
 BODY_SECONDS = 60.0
 """How long a client may take to send a list of pods, or the lines of waits."""
 _TASK = re.compile(r"[A-Za-z0-9_.-]{1,253}")
-_LIST_PARAMETERS = ("task", "attempt", "segment", "failed", "limit", "continue")
+_LIST_PARAMETERS = ("task", "attempt", "segment", "failed", "container", "limit", "continue")
+_CONTAINER = re.compile(r"[a-z0-9-]{1,63}")
 
 
 class LogRoutes:
@@ -148,9 +149,12 @@ def _filters(query: Mapping[str, str], limit: int) -> LogFilters:
     task = query.get("task")
     if task is not None and not _TASK.fullmatch(task):
         raise RefusedError(invalid(f"task is {task[:40]!r}; use the name of a task"))
+    container = query.get("container", MAIN)
+    if not _CONTAINER.fullmatch(container):
+        raise RefusedError(invalid(f"container is {container[:40]!r}; use the name of a container"))
     token = query.get("continue")
     after = middleware.unwrap(page_token.decode(token, str, str)) if token else None
-    return LogFilters(task=task, failed=failed == "true", limit=limit, after=after, **numbers)
+    return LogFilters(task=task, failed=failed == "true", container=container, limit=limit, after=after, **numbers)
 
 
 async def _read_json(request: web.Request, limit: int) -> Any:

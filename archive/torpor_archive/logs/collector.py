@@ -21,6 +21,7 @@ from torpor_wire import constants
 from torpor_archive.errors import RefusedError
 from torpor_archive.logs import outcomes
 from torpor_archive.logs.logged_pod import LoggedPod, LogStage, parse, parse_owner
+from torpor_archive.logs.other_logs import OtherLogs
 from torpor_archive.logs.queue import LogQueue, LogRetries
 from torpor_archive.logs.quota import LogQuota
 from torpor_archive.logs.reader import PodLogReader
@@ -217,16 +218,18 @@ class LogCollector:
             await self._settle(FinishedLog(source=source, outcome=lost))
             return
         charge = partial(self._quota.charge, source.namespace_id)
+        others = OtherLogs(reader=self._reader, source=source, charge=charge)
+        early = await others.ended(pod) if pod.stage is LogStage.FOLLOW else []
         finished = await self._reader.read(pod, source, lambda: self._last(pod), charge)
         last = self._last(pod)
         if not last.is_wanted:
             await log_store.release(self._database, source.id, finished.object_name)
             self._settled.add(pod.uid)
             return
-        await self._settle(outcomes.completed(finished, pod, last))
+        await self._settle(outcomes.completed(finished, pod, last), await others.rest(last, early))
 
-    async def _settle(self, finished: FinishedLog) -> None:
-        await self._store([finished])
+    async def _settle(self, finished: FinishedLog, others: Sequence[FinishedLog] = ()) -> None:
+        await self._store([*others, finished])  # the pod may be deleted once its own log is stored
         log_id = finished.source.id
         if finished.outcome.reason != NODE_LOST:
             self._settled.add(log_id)

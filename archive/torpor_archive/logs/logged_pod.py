@@ -2,18 +2,21 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
 from torpor_wire import constants, names
 from torpor_wire.enums import LogKind, LogMode
 
-from torpor_archive.storage.log_entry import LogOrigin, LogOutcome, LogState
+from torpor_archive.storage.log_entry import MAIN, LogOrigin, LogOutcome, LogState
 
-CONTAINER = "main"
+_OTHERS_MAX = 48
+_OWN = "torpor-"
+"""How names of containers of Torpor begin."""
 _INDEX = re.compile(r"\d{1,9}(?:\.\d{1,9}){0,5}")
 _ENDED = frozenset({"Succeeded", "Failed"})
+_STATUSES = ("initContainerStatuses", "containerStatuses")
 _NOT_STARTED = frozenset({"StartError", "ContainerCannotRun"})
 _UNKNOWN = "ContainerStatusUnknown"
 
@@ -33,7 +36,10 @@ class LogStage(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedPod:
-    """One pod. `workflow` is the uid of its run; empty if an older operator created the pod."""
+    """One pod, and how one of its containers ended. `workflow` is the uid of its run; empty for an older operator.
+
+    `others` are its other containers whose logs are kept, each as a pod of that container.
+    """
 
     namespace: str
     name: str
@@ -53,6 +59,8 @@ class LoggedPod:
     started_at: str
     ended_at: str
     created_at: str = ""
+    container: str = MAIN
+    others: "tuple[LoggedPod, ...]" = ()
 
     @property
     def stage(self) -> LogStage:
@@ -84,7 +92,7 @@ class LoggedPod:
         """The entry that it belongs to."""
         attempt, segment, launch = names.pod_numbers(self.name) or (0, 0, 0)
         return LogOrigin(
-            id=self.uid,
+            id=self.uid if self.container == MAIN else f"{self.uid}.{self.container}",
             namespace=self.namespace,
             workflow=self.workflow,
             taskrun=self.taskrun,
@@ -97,6 +105,7 @@ class LoggedPod:
             pod=self.name,
             node=self.node,
             started=self.started_at,
+            container=self.container,
         )
 
     def outcome(self, state: LogState = LogState.KEPT, *, reason: str = "", message: str = "") -> LogOutcome:
@@ -115,13 +124,11 @@ def parse(body: Mapping[str, Any]) -> LoggedPod:
     metadata, status, spec = body["metadata"], body.get("status") or {}, body.get("spec") or {}
     labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
     owner: Mapping[str, Any] = next((ref for ref in metadata.get("ownerReferences") or () if ref.get("controller")), {})
-    container: Mapping[str, Any] = next(
-        (each for each in status.get("containerStatuses") or () if each.get("name") == CONTAINER), {}
-    )
-    state = container.get("state") or {}
+    statuses = [each for kind in _STATUSES for each in status.get(kind) or ()]
+    state = next((each.get("state") for each in statuses if each.get("name") == MAIN), None) or {}
     terminated: Mapping[str, Any] = state.get("terminated") or {}
     reason, message = _end(status, state)
-    return LoggedPod(
+    pod = LoggedPod(
         namespace=metadata["namespace"],
         name=metadata["name"],
         uid=metadata["uid"],
@@ -147,6 +154,36 @@ def parse(body: Mapping[str, Any]) -> LoggedPod:
         created_at=str(metadata.get("creationTimestamp") or ""),
         ended_at=str(terminated.get("finishedAt") or metadata.get("deletionTimestamp") or ""),
     )
+    named = str(annotations.get(constants.CONTAINERS) or "").split(",")[:_OTHERS_MAX]
+    others = (_other(pod, each) for each in statuses if each.get("name") in named or _is_failed_own(each))
+    return replace(pod, others=tuple(others))
+
+
+def _other(pod: LoggedPod, entry: Mapping[str, Any]) -> LoggedPod:
+    """The pod as another container of it, whose end is no end of an attempt."""
+    state, last = entry.get("state") or {}, (entry.get("lastState") or {}).get("terminated")
+    if "waiting" in state and last:  # it restarts: its log is that of its last run
+        state = {"terminated": last}
+    terminated: Mapping[str, Any] = state.get("terminated") or {}
+    started = terminated.get("startedAt") or (state.get("running") or {}).get("startedAt")
+    reason, message = _end({}, state)
+    return replace(
+        pod,
+        container=str(entry["name"]),
+        ended=bool(terminated),
+        deleting=False,
+        has_started=bool(started) and terminated.get("reason") not in _NOT_STARTED,
+        reason=reason,
+        message=message,
+        started_at=str(started or pod.started_at),
+        ended_at=str(terminated.get("finishedAt") or pod.ended_at),
+    )
+
+
+def _is_failed_own(entry: Mapping[str, Any]) -> bool:
+    """Whether it is an init container of Torpor that failed: its log says why."""
+    ended = (entry.get("state") or {}).get("terminated") or {}
+    return str(entry.get("name")).startswith(_OWN) and ended.get("exitCode", 0) != 0
 
 
 def _path(label: str) -> tuple[int, ...]:

@@ -19,11 +19,11 @@ from torpor_kubernetes.client.resources import PODS
 from torpor_kubernetes.timing import Clock
 from torpor_wire.retry import Backoff
 
-from torpor_archive.logs.logged_pod import CONTAINER, LoggedPod, LogStage
+from torpor_archive.logs.logged_pod import LoggedPod, LogStage
 from torpor_archive.logs.objects import LogBucket, ObjectsError, ObjectWriter
 from torpor_archive.storage.log_entry import LogOrigin, LogOutcome, LogState
 from torpor_archive.storage.log_store import NODE_LOST, FinishedLog
-from torpor_archive.storage.log_text import HeadAndTail, StoredText
+from torpor_archive.storage.log_text import HEAD, LINE, TAIL, HeadAndTail, StoredText
 
 LIMIT = 256 * 1024**2
 """Bytes that are read of one log. A node keeps 10 MiB by default (`containerLogMaxSize`)."""
@@ -83,11 +83,17 @@ class PodLogReader:
         self._lost_nodes: TTLCache[str, LostLog] = TTLCache(1000, LOST_NODE_SECONDS, clock.monotonic)
 
     async def read(
-        self, pod: LoggedPod, source: LogOrigin, latest: Callable[[], LoggedPod], charge: Charge = _unlimited
+        self,
+        pod: LoggedPod,
+        source: LogOrigin,
+        latest: Callable[[], LoggedPod],
+        charge: Charge = _unlimited,
+        share: int = 1,
     ) -> FinishedLog:
         """Read the log of a pod, to its end if the pod still runs. `latest` returns the pod's last known version.
 
-        `charge` gets the bytes that go to the object store while they are written.
+        `charge` gets the bytes that go to the object store while they are written. `share`: how many logs have the
+        bytes of one.
         """
         if pod.stage is LogStage.EMPTY:
             return FinishedLog(source=source, outcome=pod.outcome())
@@ -95,10 +101,10 @@ class PodLogReader:
         if lost is not None:
             return _lost(pod, source, lost)
         async with AsyncExitStack() as uploads:
-            return await self._read(pod, source, latest, lambda: self._text(source, charge, uploads))
+            return await self._read(pod, source, latest, lambda: self._text(source, charge, share, uploads))
 
-    def _text(self, source: LogOrigin, charge: Charge, uploads: AsyncExitStack) -> "_Text":
-        text = _Text(self._objects, source, charge)
+    def _text(self, source: LogOrigin, charge: Charge, share: int, uploads: AsyncExitStack) -> "_Text":
+        text = _Text(self._objects, source, charge, share)
         uploads.push_async_callback(text.abort)
         return text
 
@@ -152,7 +158,7 @@ class PodLogReader:
     async def _receive(self, pod: LoggedPod, text: "_Text") -> LostLog | None:
         """Read the log once. Returns why it failed."""
         follow = pod.stage is LogStage.FOLLOW
-        query = {"container": CONTAINER, "timestamps": "true", "limitBytes": str(LIMIT)}
+        query = {"container": pod.container, "timestamps": "true", "limitBytes": str(text.limit)}
         query |= {"follow": "true"} if follow else {}
         seconds = FOLLOW_SECONDS if follow else READ_SECONDS
         path = PODS.path(pod.namespace, pod.name, "log")
@@ -192,12 +198,13 @@ def _lost(pod: LoggedPod, source: LogOrigin, lost: LostLog) -> FinishedLog:
 class _Text:
     """The text as it arrives. The object begins once the database would have to omit a part."""
 
-    def __init__(self, objects: LogBucket | None, source: LogOrigin, charge: Charge) -> None:
+    def __init__(self, objects: LogBucket | None, source: LogOrigin, charge: Charge, share: int) -> None:
         self._objects = objects
         self._charge = charge
         self._charged = 0
         self._source = source
-        self._kept = HeadAndTail()
+        self._kept = HeadAndTail(HEAD // share, TAIL // share, min(LINE, TAIL // share))
+        self.limit = LIMIT // share
         self._start = b""
         self._writer: ObjectWriter | None = None
 
@@ -226,8 +233,8 @@ class _Text:
     async def finished(self, outcome: LogOutcome) -> FinishedLog:
         """Return what to store: the object's name if it is complete, else the kept text."""
         text = self._kept.finish()
-        if self._kept.size >= LIMIT:
-            outcome = replace(outcome, reason="TooLarge", message=f"the log has more than {LIMIT} bytes")
+        if self._kept.size >= self.limit:
+            outcome = replace(outcome, reason="TooLarge", message=f"the log has more than {self.limit} bytes")
         writer, self._writer = self._writer, None
         if writer is not None and await self._complete(writer):
             self._refund()

@@ -11,6 +11,8 @@ from torpor_wire.instance_paths import Path, written
 
 from torpor_archive.namespaces import UNKNOWN, NamespaceId
 
+MAIN = "main"
+"""The container of the task."""
 REASON_MAX = 63
 MESSAGE_MAX = 1024
 
@@ -27,7 +29,8 @@ class LogState(StrEnum):
 class LogOrigin:
     """The pod or wait that a log belongs to. `workflow` is a uid, `taskrun` a name.
 
-    `path` has the indexes of a mapped task, its own last. `id` is the uid of the pod, or names the wait.
+    `path` has the indexes of a mapped task, its own last. `id` is the uid of the pod, or names the wait. After the uid
+    comes the name of the container, unless it is that of the task.
     """
 
     id: str
@@ -44,6 +47,7 @@ class LogOrigin:
     node: str = ""
     started: str = ""
     namespace_uid: str = UNKNOWN
+    container: str = MAIN
 
     @property
     def namespace_id(self) -> NamespaceId:
@@ -79,7 +83,8 @@ class LogOutcome:
 def to_json(row: Mapping[str, Any]) -> dict[str, Any]:
     """The entry of a row as readers get it."""
     *groups, index = map(int, row["path"].split(".")) if row["path"] else [constants.UNMAPPED]
-    names = ("id", "taskrun", "task", "attempt", "segment", "launch", "kind", "pod", "node", "started", "ended")
+    names = ("id", "taskrun", "task", "attempt", "segment", "launch", "kind", "pod", "container", "node")
+    times = ("started", "ended")
     outcome = ("state", "reason", "message", "failed", "size", "omitted")
     place = {"mapIndex": index, "groupIndexes": groups}
-    return {name: row[name] for name in names} | place | {name: row[name] for name in outcome}
+    return {name: row[name] for name in (*names, *times)} | place | {name: row[name] for name in outcome}

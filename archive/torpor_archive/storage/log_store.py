@@ -15,7 +15,7 @@ from torpor_wire.names import label
 from torpor_archive.namespaces import NamespaceId
 from torpor_archive.storage import bodies
 from torpor_archive.storage.database import Database
-from torpor_archive.storage.log_entry import LogOrigin, LogOutcome, LogState
+from torpor_archive.storage.log_entry import MAIN, LogOrigin, LogOutcome, LogState
 from torpor_archive.storage.log_text import StoredText, decompress
 from torpor_archive.storage.tables import LOG_CHUNKS, LOG_GARBAGE, LOGS, RUNS
 
@@ -41,12 +41,16 @@ class Claimant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogFilters:
-    """Which logs of a run to list; None means all. `after`: the last entry of the previous page, by start and id."""
+    """Which logs of a run to list, of one container; None means all.
+
+    `after`: the last entry of the previous page, by start and id.
+    """
 
     task: str | None = None
     attempt: int | None = None
     segment: int | None = None
     failed: bool = False
+    container: str = MAIN
     limit: int = 1000
     after: tuple[str, ...] | None = None
 
@@ -125,7 +129,8 @@ async def expired(database: Database, now: float, limit: int) -> list[Row]:
 
 async def list_run(database: Database, namespace: NamespaceId, workflow: str, filters: LogFilters) -> list[Row]:
     """Return the entries of a run, by the time at which they started."""
-    query = select(LOGS).where(_in(namespace), LOGS.c.workflow == workflow)
+    of_container = LOGS.c.container == filters.container
+    query = select(LOGS).where(_in(namespace), LOGS.c.workflow == workflow, of_container)
     if filters.task is not None:
         query = query.where(LOGS.c.task.in_({filters.task, label(filters.task)}))
     if filters.attempt is not None:

@@ -145,13 +145,14 @@ LOGS = Table(
     Column("owner", String(253), nullable=False),
     Column("expires", Float(53), nullable=False),
     Column("namespace_uid", String(63), nullable=False, server_default=""),
+    Column("container", String(63), nullable=False, server_default="main"),
     Index("logs_run", "namespace", "workflow", "started", "id"),
     Index("logs_pending", "state", "expires"),
     Index("logs_by_namespace_uid", "namespace_uid", "namespace"),
 )
-"""`id` is the uid of the pod, or names the wait. `path` has the indexes as in `0.2`. `size` and `omitted` are bytes of
-text, `stored` compressed bytes. `object` is the name in the object store. While the state is Pending, replica `owner`
-reads the log, until `expires` (seconds since the epoch)."""
+"""`id` is the uid of the pod, with the name of a container other than that of the task, or names the wait. `path` has
+the indexes as in `0.2`. `size` and `omitted` are bytes of text, `stored` compressed bytes. `object` is the name in the
+object store. While the state is Pending, replica `owner` reads the log, until `expires` (seconds since the epoch)."""
 
 LOG_CHUNKS = Table(
     "log_chunks",

@@ -45,9 +45,9 @@ class TaskView:
 
     `kind`: python, container, or trigger for a wait without a pod. `groups`: the groups that contain it, outermost
     first. `upstream`: the tasks that its rule counts. `before`: `upstream` and the tasks that produce the lists of its
-    groups. `source`: the ConfigMap with the code of a python task; empty if its image has it. `code`: the function, or
-    the container or the trigger as JSON. `state` is None for a state that this version does not know; `word` is the
-    state as written.
+    groups. `source`: the ConfigMap with the code of a python task; empty if its image has it. `containers`: those of
+    its pod beside its own, in their order. `code`: the function, or the container or the trigger as JSON. `state` is
+    None for a state that this version does not know; `word` is the state as written.
     """
 
     name: str
@@ -63,6 +63,7 @@ class TaskView:
     when: str = ""
     image: str = ""
     source: str = ""
+    containers: tuple[str, ...] = ()
     code: str = ""
     pool: str = ""
     trigger_pool: str = constants.DEFAULT_POOL
@@ -127,6 +128,7 @@ def _task(name: str, spec: Fields, body: Fields, entry: Fields, graph: task_grap
         when=text(body.get("when")),
         image=text(body.get("image")) or text(spec.get("image")),
         source=_source(spec, body),
+        containers=_containers(body),
         code=_code(body),
         pool=text(body.get("pool")),
         trigger_pool=text(body.get("triggerPool")) or text(spec.get("triggerPool")) or constants.DEFAULT_POOL,
@@ -138,6 +140,13 @@ def _task(name: str, spec: Fields, body: Fields, entry: Fields, graph: task_grap
         reason=text(entry.get("reason")),
         message=text(entry.get("message")),
     )
+
+
+def _containers(body: Fields) -> tuple[str, ...]:
+    """The names of init containers, sidecars, and all steps but the last, which is the container of the task."""
+    pod, steps = json_fields.fields(body.get("pod")), json_fields.fields(body.get("container")).get("steps")
+    lists = (pod.get("initContainers"), pod.get("sidecars"), json_fields.items(steps)[:-1])
+    return tuple(json_fields.text(each.get("name")) for part in lists for each in json_fields.objects(part))
 
 
 def _source(spec: Fields, body: Fields) -> str:

@@ -132,6 +132,8 @@ def _last_of_each(variables: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _metadata(taskrun: TaskRun, context: PodContext, chosen: PodFields) -> dict[str, Any]:
     metadata = taskrun.metadata
     logs = {} if context.logs is LogMode.ALL else {constants.LOGS: context.logs.value}
+    if others := _others(taskrun, chosen):
+        logs |= {constants.CONTAINERS: ",".join(others)}
     fields = {
         "name": pod_name(taskrun),
         "namespace": metadata.namespace,
@@ -141,6 +143,13 @@ def _metadata(taskrun: TaskRun, context: PodContext, chosen: PodFields) -> dict[
         "finalizers": [constants.POD_FINALIZER] if taskrun.spec.container is not None else [],
     }
     return _without_empty(fields)
+
+
+def _others(taskrun: TaskRun, chosen: PodFields) -> list[str]:
+    """The names of the author's containers beside that of the task."""
+    steps = taskrun.spec.container.earlier_steps if taskrun.spec.container else ()
+    beside = [container.name for container in (*chosen.init_containers, *chosen.sidecars)]
+    return [*beside, *(step.name for step in steps)]
 
 
 def _labels(taskrun: TaskRun) -> dict[str, str]:

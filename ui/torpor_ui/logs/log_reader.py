@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from torpor_client.logs import log_text, selection
 from torpor_client.logs.line_cutter import LineCutter
-from torpor_client.logs.pods import CONTAINER
+from torpor_client.logs.pods import CONTAINER, of_container
 from torpor_client.logs.selection import Filter, LogCandidates, LogSelection
 from torpor_client.logs.source import LogLine, LogSource, Nanoseconds
 from torpor_kubernetes.client import errors as api_errors
@@ -35,12 +35,13 @@ _LINES_AT_ONCE = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogSubject:
-    """Whose logs to read. `live`: its pods may exist."""
+    """Whose logs to read, of which container. `live`: its pods may exist."""
 
     namespace: str
     run_uid: str
     view: InstanceView
     live: bool = True
+    container: str = CONTAINER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,13 +112,16 @@ class LogReader:
 
     async def _pods(self) -> list[Object]:
         selector = f"{constants.LABEL_TASKRUN_UID}={self._subject.view.uid}"
-        return (await self._caller.api.list(PODS, self._subject.namespace, label_selector=selector)).items
+        pods = (await self._caller.api.list(PODS, self._subject.namespace, label_selector=selector)).items
+        return [dict(of_container(pod, self._subject.container)) for pod in pods]
 
     async def _archived(self) -> list[Mapping[str, Any]]:
         subject, items, token = self._subject, list[Mapping[str, Any]](), ""
         path = f"/namespaces/{quote(subject.namespace, safe='')}/runs/{quote(subject.run_uid, safe='')}/logs"
         for _ in range(_ARCHIVE_PAGES):
             query = {"task": subject.view.task} | ({"continue": token} if token else {})
+            if subject.container != CONTAINER:
+                query["container"] = subject.container
             page = await self._caller.archive.json(subject.namespace, path, query)
             entries = [entry for entry in page.get("items") or () if isinstance(entry, dict)]
             items += [entry for entry in entries if selection.of_archive(entry).key.path == subject.view.path]
@@ -134,7 +138,7 @@ class LogReader:
     def _pod_chunks(
         self, source: LogSource, *, since: Nanoseconds, tail: int | None, follow: bool = False
     ) -> AsyncGenerator[bytes, None]:
-        query = {"container": CONTAINER, "timestamps": "true"} | ({"follow": "true"} if follow else {})
+        query = {"container": self._subject.container, "timestamps": "true"} | ({"follow": "true"} if follow else {})
         if since:
             query["sinceTime"] = log_text.written(since)
         if tail is not None:

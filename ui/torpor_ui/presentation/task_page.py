@@ -46,6 +46,7 @@ def build(sources: TaskSources) -> Json:
     return {
         **instances.as_row(instances.parse(sources.taskrun), nodes),
         "attempts": _attempts(view, intervals, nodes),
+        "containers": list(task.containers) if task is not None else [],
         "history": [_entry(entry) for entry in json_fields.objects(status.get("history"))],
         "args": {text(arg.get("name")): _argument(arg) for arg in json_fields.objects(spec.get("arguments"))},
         "result": _result(status),

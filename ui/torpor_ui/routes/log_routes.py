@@ -1,5 +1,6 @@
 """`api/run/.../task/KEY/logs`: the logs of one instance as a stream, and as a file."""
 
+import re
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, aclosing
@@ -10,6 +11,7 @@ from aiohttp import web
 from torpor_client.errors import UserError
 from torpor_client.logs import log_text, selection
 from torpor_client.logs.line_cutter import LineCutter
+from torpor_client.logs.pods import CONTAINER
 from torpor_client.logs.selection import Filter
 from torpor_client.logs.source import LogLine, LogSource
 from torpor_kubernetes.client import errors as api_errors
@@ -29,6 +31,7 @@ from torpor_ui.routes.run_routes import ARCHIVED, LIVE
 from torpor_ui.routes.services import Services
 
 _NUMBER_DIGITS = 6
+_CONTAINER = re.compile(r"[a-z0-9-]{1,63}")
 _PIECE = 64 * 1024
 
 
@@ -50,7 +53,7 @@ class LogRoutes:
         """Send the last lines of each log, and with `follow=1` those that come, until the instance has ended."""
         found = await self._reader.find(request)
         chosen, follow = _filter(request, found.view), request.query.get("follow") == "1" and not found.archived
-        reader = LogReader(caller_of(request), _subject(found))
+        reader = LogReader(caller_of(request), _subject(found, request))
         async with AsyncExitStack() as stack:
             stream = await stack.enter_async_context(open_stream(request))
             feed = await stack.enter_async_context(self._reader.feed(request)) if follow else None
@@ -62,7 +65,7 @@ class LogRoutes:
     async def download(self, request: web.Request) -> web.StreamResponse:
         """Send all lines as a text file."""
         found = await self._reader.find(request)
-        reader = LogReader(caller_of(request), _subject(found))
+        reader = LogReader(caller_of(request), _subject(found, request))
         listed = await reader.listed(_filter(request, found.view))
         headers = results.log_headers(found.run.name, found.view.ref).as_dict()
         response = web.StreamResponse(headers=headers)
@@ -130,12 +133,17 @@ def _explained(found: FoundInstance, chosen: Filter, options: Sequence[str], lis
 
 def _options(request: web.Request) -> list[str]:
     """The filters of a request as options of `torpor logs`."""
-    return [f"--{name} {value}" for name in ("attempt", "segment") if (value := request.query.get(name))]
+    return [f"--{name} {value}" for name in ("attempt", "segment", "container") if (value := request.query.get(name))]
 
 
-def _subject(found: FoundInstance) -> LogSubject:
-    view = found.view
-    return LogSubject(namespace=view.namespace, run_uid=found.run.uid, view=view, live=not found.archived)
+def _subject(found: FoundInstance, request: web.Request) -> LogSubject:
+    """Return whose logs to read. Raises ProblemError (400)."""
+    view, container = found.view, request.query.get("container") or CONTAINER
+    if not _CONTAINER.fullmatch(container):
+        raise errors.invalid(f"container is {container[:40]!r}; use the name of a container")
+    return LogSubject(
+        namespace=view.namespace, run_uid=found.run.uid, view=view, live=not found.archived, container=container
+    )
 
 
 def _current(feed: RunFeed, view: InstanceView) -> Any:

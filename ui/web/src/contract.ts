@@ -95,7 +95,7 @@ export interface InstanceRow {
   waitUntil: Time; intervals?: Interval[];
 }
 export interface TaskDetail extends InstanceRow {
-  attempts: AttemptDetail[]; history: HistoryEvent[]; args: unknown; result: ResultDetail; why: Cause[]; trigger: TriggerDetail | null;
+  attempts: AttemptDetail[]; containers?: string[]; history: HistoryEvent[]; args: unknown; result: ResultDetail; why: Cause[]; trigger: TriggerDetail | null;
   event: unknown; podEvents: PodEvent[]; links: Link[]; image?: string; retries?: number; yaml: { taskrun: string; pod?: string };
 }
 export interface LogLine { t: Time; source: string; stream: string; severity: string; text: string; attempt: number; segment: number }

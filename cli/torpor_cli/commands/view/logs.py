@@ -40,7 +40,7 @@ MISSING_MAX = 10
 @click.option("--attempt", type=click.IntRange(min=1), help="Only this attempt, from 1.")
 @click.option("--segment", type=click.IntRange(min=0), help="Only this segment, from 0.")
 @click.option(
-    "-c", "--container", default=CONTAINER, help="Log of an init container or a sidecar, while its pod exists."
+    "-c", "--container", default=CONTAINER, help="Log of an init container, a sidecar, or a step, by its name."
 )
 @click.option("--failed", is_flag=True, help="Only attempts that failed.")
 @click.option("--since", help="Only lines after this: a duration such as 5m, or a time in RFC 3339.")
@@ -195,8 +195,8 @@ class _Logs:
 
     def _archived(self) -> list[Object]:
         filters = {"task": self._wanted.task} if self._wanted.task else {}
-        if self._container != CONTAINER:  # the archive keeps the log of the task
-            return []
+        if self._container != CONTAINER:
+            filters["container"] = self._container
         try:
             return self._archive.logs(self._cluster.namespace, self._view.uid, filters)
         except ArchiveAwayError as error:

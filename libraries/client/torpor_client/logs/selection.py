@@ -152,7 +152,7 @@ def _of_archive(
     missing: list[MissingLog] = []
     for item in items:
         source = _marked(of_archive(item), states)
-        if source.id in existing:
+        if source.id.partition(".")[0] in existing:  # a name of a container may follow the uid
             continue
         if kept(item):
             sources.append(source)

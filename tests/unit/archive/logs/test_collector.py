@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from torpor_archive.logs import reader
 from torpor_archive.logs.collector import LogCollector
 from torpor_archive.logs.quota import LogQuota
 from torpor_archive.logs.reader import PodLogReader
@@ -14,13 +15,14 @@ from torpor_archive.metrics import ArchiveMetrics
 from torpor_archive.storage import log_store
 from torpor_archive.storage.database import Database
 from torpor_archive.storage.log_store import LogFilters, Row
+from torpor_archive.storage.log_text import HEAD, TAIL
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import PODS
 
 from tests.support.fake_api import FakeApi, VirtualClock
 from tests.unit.archive.fixed_namespaces import FixedNamespaces
-from tests.unit.archive.logs.test_logged_pod import terminated
+from tests.unit.archive.logs.test_logged_pod import RUNNING, terminated
 
 CREATED = "2026-01-01T00:00:00Z"
 LINE = b"2026-01-01T00:00:02.5Z hello\n"
@@ -37,29 +39,41 @@ class Collecting:
         )
         self.failure: errors.ApiError | None = None
         self.reads = 0
+        self.containers: list[tuple[str, int]] = []
+        self.words = 1
         self.namespaces = FixedNamespaces()
 
     async def chunks(self, path: str, *, query: Mapping[str, str], seconds: float) -> AsyncGenerator[bytes, None]:
-        assert (path, query["container"], seconds > 0) == (
-            "/api/v1/namespaces/team/pods/run-load-a2-s1/log",
-            "main",
-            True,
-        )
+        assert (path, seconds > 0) == ("/api/v1/namespaces/team/pods/run-load-a2-s1/log", True)
         self.reads += 1
+        self.containers.append((query["container"], int(query["limitBytes"])))
         if self.failure is not None:
             raise self.failure
-        yield LINE
+        yield LINE.replace(b"hello", query["container"].encode() * self.words)
 
-    def pod(self, *, mode: str = "all") -> dict[str, Any]:
-        """Create a pod that has failed."""
+    def pod(
+        self, *, mode: str = "all", named: str = "", main: Any = None, others: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Create a pod that has failed. `others` are the states of init containers; the author has those `named`."""
         labels = {"torpor.dev/taskrun-uid": "t", "torpor.dev/workflow-uid": "w", "torpor.dev/task": "load"}
         metadata = {"name": "run-load-a2-s1", "namespace": "team", "labels": labels, "creationTimestamp": CREATED}
-        status = {"phase": "Failed", "containerStatuses": [{"name": "main", "state": terminated(1)}]}
-        annotations = {"annotations": {"torpor.dev/logs": mode}}
+        status = {
+            "phase": "Failed",
+            "containerStatuses": [{"name": "main", "state": terminated(1) if main is None else main}],
+            "initContainerStatuses": [{"name": name, "state": state} for name, state in (others or {}).items()],
+        }
+        annotations = {"annotations": {"torpor.dev/logs": mode, "torpor.dev/containers": named}}
         return self.server.put(PODS, {"metadata": metadata | annotations, "spec": {"nodeName": "n"}, "status": status})
 
-    async def entries(self) -> list[Row]:
-        return await log_store.list_run(self.database, await self.namespaces.current("team"), "w", LogFilters())
+    async def entries(self, container: str = "main") -> list[Row]:
+        place = await self.namespaces.current("team")
+        return await log_store.list_run(self.database, place, "w", LogFilters(container=container))
+
+    async def text(self, container: str) -> tuple[str, bool, bytes]:
+        """The id of the only log of a container, whether its attempt failed, and its lines."""
+        (row,) = await self.entries(container)
+        chunks = [chunk async for chunk in log_store.read(self.database, row["id"])]
+        return row["id"], row["failed"], b"".join(chunks)
 
     async def until(self, is_done: Callable[[list[Row]], bool]) -> list[Row]:
         """The entries once they are as expected. The database runs in real time, the collector in virtual time."""
@@ -75,9 +89,9 @@ class Collecting:
     async def running(self) -> AsyncIterator["Collecting"]:
         await self.database.migrate()
         api = Api(self.server, self.clock)
-        reader, quota = PodLogReader(self, self.clock, None), LogQuota(self.database, self.clock, 10**9)
+        read, quota = PodLogReader(self, self.clock, None), LogQuota(self.database, self.clock, 10**9)
         collector = LogCollector(
-            api, self.namespaces, self.database, reader, quota, metrics=ArchiveMetrics(), name="one", jitter=lambda: 0.0
+            api, self.namespaces, self.database, read, quota, metrics=ArchiveMetrics(), name="one", jitter=lambda: 0.0
         )
         task = asyncio.create_task(collector.run())
         try:
@@ -101,7 +115,7 @@ async def collecting(tmp_path: Path) -> AsyncIterator[Collecting]:
 async def test_the_log_of_a_pod_that_ends_is_kept_once(collecting: Collecting) -> None:
     body = collecting.pod()
     (row,) = await collecting.until(_is_kept)
-    assert (row["id"], row["reason"], row["size"]) == (body["metadata"]["uid"], "Error", len(LINE))
+    assert (row["id"], row["reason"], row["size"]) == (body["metadata"]["uid"], "Error", len(LINE) - 1)
     assert collecting.reads == 1
 
 
@@ -119,3 +133,35 @@ async def test_a_log_that_is_not_wanted_is_not_read(collecting: Collecting) -> N
     collecting.pod(mode="none")
     await collecting.clock.advance(30.0)
     assert (collecting.reads, await collecting.entries()) == (0, [])
+
+
+async def test_each_container_of_the_author_has_a_log_of_its_name(collecting: Collecting) -> None:
+    others = {"fetch": terminated(0), "proxy": RUNNING, "mesh": RUNNING, "torpor-runtime": terminated(0)}
+    uid = collecting.pod(named="fetch,proxy,never", others=others)["metadata"]["uid"]
+    await collecting.until(_is_kept)
+    assert [name for name, _ in collecting.containers] == ["main", "fetch", "proxy"]
+    assert await collecting.text("fetch") == (f"{uid}.fetch", True, LINE.replace(b"hello", b"fetch"))
+    assert await collecting.text("proxy") == (f"{uid}.proxy", True, LINE.replace(b"hello", b"proxy"))
+    assert (await collecting.entries("mesh"), await collecting.entries("torpor-runtime")) == ([], [])
+
+
+@pytest.mark.parametrize("name", ["fetch", "torpor-files"])
+async def test_the_log_of_a_container_that_kept_the_task_from_starting_is_kept(
+    collecting: Collecting, name: str
+) -> None:
+    collecting.pod(named="fetch", main={"waiting": {"reason": "PodInitializing"}}, others={name: terminated(3)})
+    await collecting.until(_is_kept)
+    assert (await collecting.text(name))[2] == LINE.replace(b"hello", name.encode())
+
+
+@pytest.mark.attack
+async def test_all_other_containers_have_the_bytes_of_one_log(collecting: Collecting) -> None:
+    names = [f"c{number}" for number in range(60)]
+    collecting.words = 300_000
+    collecting.pod(named=",".join(names), others=dict.fromkeys(names, terminated(0)))
+    await collecting.until(_is_kept)
+    limits = {name: limit for name, limit in collecting.containers if name != "main"}
+    assert len(limits) == 48
+    assert sum(limits.values()) <= reader.LIMIT
+    kept = [(await collecting.entries(name))[0] for name in limits]
+    assert sum(row["size"] - row["omitted"] for row in kept) <= HEAD + TAIL + 48 * 100

@@ -128,6 +128,7 @@ async def test_an_entry_says_what_the_log_belongs_to(database: Database) -> None
         "launch": 0,
         "kind": "pod",
         "pod": "nightly-load-0-abcde-a1-s0",
+        "container": "main",
         "node": "n",
         "started": "2026-01-01T00:00:00Z",
         "ended": "2026-01-01T00:00:09Z",

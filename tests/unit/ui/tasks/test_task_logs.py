@@ -97,6 +97,19 @@ async def test_an_archived_run_has_its_logs(cluster: MadeUpApi, page: Browser, r
         assert texts(await until_end(events)) == ["two"]
 
 
+async def test_another_container_is_chosen_by_its_name(cluster: MadeUpApi, page: Browser, run: Object) -> None:
+    taskrun = cluster.server.put(TASKRUNS, instance(run, "Succeeded"))
+    name = pod(cluster, taskrun, 1, "2026-11-22T10:00:00Z", "2026-11-22T10:00:01Z of the container")
+    ended = {"startedAt": "2026-11-22T10:00:00Z", "finishedAt": "2026-11-22T10:59:00Z"}
+    statuses = [{"name": "fetch", "state": {"terminated": ended}}]
+    cluster.server.edit(PODS, "data", name, {"status": {"initContainerStatuses": statuses}})
+    async with page.stream(f"{LOGS}?container=fetch") as events:
+        assert texts(await until_end(events)) == ["of the container"]
+    async with page.stream(f"{LOGS}?container=proxy") as events:
+        assert texts(await until_end(events)) == []
+    assert await page.status("GET", f"{LOGS}?container=../x") == 400
+
+
 async def test_without_the_archive_logs_of_pods_are_shown_with_a_note(
     cluster: MadeUpApi, page: Browser, run: Object
 ) -> None:

@@ -59,6 +59,8 @@ export const k = {
     wait: "wait",
     attempt: "Attempt",
     allAttempts: "All attempts",
+    container: "Container",
+    main: "Container of the task",
     follow: "Follow",
     download: "Download",
     times: "Times",

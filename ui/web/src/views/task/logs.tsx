@@ -21,13 +21,13 @@ const SHOWN = 4000;
 const SEVERITIES = ["debug", "info", "warning", "error"] as const;
 
 /** The lines of an instance, as they arrive. A new connection begins anew. */
-export function useLogs(run: string, instance: string, attempt: string): { buffer: LogBuffer; version: number; stream: Stream } {
+export function useLogs(run: string, instance: string, attempt: string, container = ""): { buffer: LogBuffer; version: number; stream: Stream } {
   const [version, setVersion] = useState(0);
   const made = useMemo(() => {
     const buffer = new LogBuffer();
     let begins = false;
     const stream = openStream({
-      path: () => `${taskApi(run, instance)}/logs${queryOf({ attempt, follow: 1 })}`,
+      path: () => `${taskApi(run, instance)}/logs${queryOf({ attempt, container, follow: 1 })}`,
       opened: () => (begins = true),
       handlers: {
         lines: (lines: LogLine[]) => {
@@ -39,17 +39,18 @@ export function useLogs(run: string, instance: string, attempt: string): { buffe
       },
     });
     return { buffer, stream };
-  }, [run, instance, attempt]);
+  }, [run, instance, attempt, container]);
   useEffect(() => () => made.stream.close(), [made]);
   return { ...made, version };
 }
 
-export function Logs({ run, instance, attempts }: { run: string; instance: string; attempts: number[] }) {
+export function Logs({ run, instance, attempts, containers }: { run: string; instance: string; attempts: number[]; containers: string[] }) {
   const [attempt, setAttempt] = useState("");
+  const [container, setContainer] = useState("");
   const [filter, setFilter] = useState<LogFilter>({ text: "", severity: "", source: "" });
   const [times, setTimes] = useState(true);
   const [follow, setFollow] = useState(true);
-  const { buffer, version, stream } = useLogs(run, instance, attempt);
+  const { buffer, version, stream } = useLogs(run, instance, attempt, container);
   const shown = useMemo(() => buffer.filtered(filter), [buffer, version, filter]);
   const problem = stream.problem.value;
   const all = count(buffer.lines.length);
@@ -61,9 +62,10 @@ export function Logs({ run, instance, attempts }: { run: string; instance: strin
         <Select label={k.logs.severity} value={filter.severity} onChange={(severity) => setFilter({ ...filter, severity })} options={[{ value: "", label: k.logs.anySeverity }, ...SEVERITIES.map((value) => ({ value, label: k.logs.severities[value] ?? value }))]} />
         <Select label={k.logs.source} value={filter.source} onChange={(source) => setFilter({ ...filter, source })} options={[{ value: "", label: k.logs.anySource }, ...[...buffer.sources].filter((value) => value !== "").map((value) => ({ value, label: value }))]} />
         {attempts.length > 1 ? <Select label={k.logs.attempt} value={attempt} onChange={setAttempt} options={[{ value: "", label: k.logs.allAttempts }, ...attempts.map((each) => ({ value: String(each), label: k.attempt(each) }))]} /> : null}
+        {containers.length > 0 ? <Select label={k.logs.container} value={container} onChange={setContainer} options={[{ value: "", label: k.logs.main }, ...containers.map((value) => ({ value, label: value }))]} /> : null}
         <Button icon="follow" label={k.logs.follow} pressed={follow} onClick={() => setFollow(!follow)} />
         <Button iconOnly icon="clock" label={k.logs.times} pressed={times} onClick={() => setTimes(!times)} />
-        <a class="button icon-only" href={serverUrl(`${taskApi(run, instance)}/logs.txt${queryOf({ attempt })}`)} download="log.txt" title={k.logs.download} aria-label={k.logs.download}><Icon name="download" size={14} /></a>
+        <a class="button icon-only" href={serverUrl(`${taskApi(run, instance)}/logs.txt${queryOf({ attempt, container })}`)} download="log.txt" title={k.logs.download} aria-label={k.logs.download}><Icon name="download" size={14} /></a>
       </div>
       <div class="row logs-state small soft">
         <span class={`live ${status}`}>{status === "ended" ? k.logs.complete : t.live[status]}</span>

@@ -62,7 +62,7 @@ export function TaskPanel({ store, instance }: { store: RunStore; instance: stri
 
 function PartBody({ part, store, detail }: { part: Part; store: RunStore; detail: TaskDetail }) {
   switch (part) {
-    case "logs": return <Logs run={store.key} instance={detail.key} attempts={detail.attempts.map((each) => each.attempt)} />;
+    case "logs": return <Logs run={store.key} instance={detail.key} attempts={detail.attempts.map((each) => each.attempt)} containers={detail.containers ?? []} />;
     case "result": return <Result run={store.key} detail={detail} />;
     case "events": return <Events detail={detail} />;
     case "yaml": return <div class="stack wide panel-scroll"><h3>{k.taskrun}</h3><pre class="code"><Data text={detail.yaml.taskrun} limit={400_000} /></pre>{detail.yaml.pod ? <><h3>{k.pod}</h3><pre class="code"><Data text={detail.yaml.pod} limit={400_000} /></pre></> : null}</div>;
