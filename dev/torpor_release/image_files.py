@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -47,13 +48,22 @@ def debian(root: Path, architecture: str, packages: Sequence[debian_packages.Deb
     status = root / "var/lib/dpkg/status.d"
     files = debian_packages.fetch(packages, architecture)
     for package, file in zip(packages, files, strict=True):
-        tar = ("tar", "-x", "--keep-directory-symlink", "--no-same-owner", "-C", root)
-        command.pipe(("dpkg-deb", "--fsys-tarfile", file), tar, limit=_LIMIT)
+        _unpack(file, root)
         # Where scanners of images look for packages that no dpkg has installed.
         status.mkdir(parents=True, exist_ok=True)
         (status / package.name).write_text(command.run("dpkg-deb", "--field", file, limit=60))
     _configure(root)
     compile_python(root / f"usr/lib/python{PYTHON}", root)
+
+
+def _unpack(file: Path, root: Path) -> None:
+    tar = ("tar", "-x", "--keep-directory-symlink", "--no-same-owner", "-C", root)
+    command.pipe(("dpkg-deb", "--fsys-tarfile", file), tar, limit=_LIMIT)
+
+
+def _authorities(root: Path) -> str:
+    """The authorities of web servers, as the script of Debian's package joins them."""
+    return "".join(path.read_text() for path in sorted((root / "usr/share/ca-certificates").rglob("*.crt")))
 
 
 def _configure(root: Path) -> None:
@@ -62,8 +72,7 @@ def _configure(root: Path) -> None:
         link = root / "usr/bin" / name
         link.unlink(missing_ok=True)
         link.symlink_to(target)
-    authorities = sorted((root / "usr/share/ca-certificates").rglob("*.crt"))
-    _write(root / "etc/ssl/certs/ca-certificates.crt", "".join(path.read_text() for path in authorities))
+    _write(root / "etc/ssl/certs/ca-certificates.crt", _authorities(root))
     _write(root / "etc/passwd", _USERS)
     _write(root / "etc/group", _GROUPS)
     (root / "tmp").mkdir(exist_ok=True)
@@ -128,12 +137,19 @@ def compile_python(folder: Path, root: Path) -> None:
         raise DevError(f"nothing was compiled in {folder}")
 
 
-def runtime(root: Path, architecture: str, authorities: Path, pythons: Sequence[str]) -> None:
+def runtime(
+    root: Path, architecture: str, packages: Sequence[debian_packages.DebianPackage], pythons: Sequence[str]
+) -> None:
     """What the operator mounts into pods of any image: torpor-tool, certificates, and the runtime with bytecode."""
     words: tuple[str | Path, ...] = (ROOT / "worker-image/assemble.py", root, *pythons)
     command.run(sys.executable, *words, limit=_LIMIT)
-    shutil.copyfile(authorities, root / "ca-certificates.crt")
     golang.cross_compile(golang.TORPOR_TOOL, root / "torpor-tool", architecture)
+    (root / "torpor-tool").chmod(0o755)
+    with tempfile.TemporaryDirectory() as folder:
+        certificates = [package for package in packages if package.name == "ca-certificates"]
+        for file in debian_packages.fetch(certificates, architecture):
+            _unpack(file, Path(folder))
+        _write(root / "ca-certificates.crt", _authorities(Path(folder)))
 
 
 def _write(path: Path, text: str, mode: int = 0o644) -> None:

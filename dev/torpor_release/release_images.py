@@ -161,7 +161,7 @@ class _Base:
     def layers(self, image: ReleasedImage) -> list[ImageLayer]:
         """The layers of an image, the one that changes least first."""
         if image is RUNTIME:
-            return [self._layer("debian", self._fill_debian), self._layer("runtime", self._fill_runtime)][1:]
+            return [self._layer("runtime", self._fill_runtime)]
         if self._debian is None:
             self._debian = self._layer("debian", self._fill_debian)
         own = [*image.packages, *_needed(image.packages)]
@@ -185,8 +185,7 @@ class _Base:
         image_files.debian(root, self._architecture, self._given.packages[self._architecture])
 
     def _fill_runtime(self, root: Path) -> None:
-        authorities = self._folder / "debian/etc/ssl/certs/ca-certificates.crt"
-        image_files.runtime(root, self._architecture, authorities, self._given.pythons)
+        image_files.runtime(root, self._architecture, self._given.packages[self._architecture], self._given.pythons)
 
 
 def _requirements(packages: Sequence[str]) -> str:

@@ -61,6 +61,12 @@ VALE = GoProgram(
 ACTIONLINT = GoProgram(
     name="actionlint", package="github.com/rhysd/actionlint/cmd/actionlint", module=cache.SOURCES / "actionlint"
 )
+KREW = GoProgram(
+    name="kubectl-krew",
+    package="sigs.k8s.io/krew/cmd/krew",
+    remark=" (once; a minute on 2 cores)",
+    module=cache.SOURCES / "krew",
+)
 CRANE = GoProgram(
     name="crane",
     package="github.com/google/go-containerregistry/cmd/crane",
