@@ -28,6 +28,7 @@ _KEPT = (
     "required",
 )
 _BOUNDS = {"string": "maxLength", "array": "maxItems"}
+_PRESERVE = "x-kubernetes-preserve-unknown-fields"
 _EMPTY: tuple[object, ...] = (None, "", [], {})
 
 
@@ -51,10 +52,12 @@ def _node(source: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
         return {
             **_description(source),
             "nullable": True,
-            "x-kubernetes-preserve-unknown-fields": True,
+            _PRESERVE: True,
         }
+    if "x-text-form" in source:
+        return _object_or_text(source, definitions)
     if source.get("x-object"):
-        return {**_description(source), "type": "object", "x-kubernetes-preserve-unknown-fields": True}
+        return {**_description(source), "type": "object", _PRESERVE: True}
     node: Schema = {key: source[key] for key in _KEPT if key in source}
     if "exclusiveMaximum" in source:
         node["maximum"] = source["exclusiveMaximum"] - 1
@@ -68,6 +71,13 @@ def _node(source: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
     if "x-key" in source:
         node |= {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [source["x-key"]]}
     return node
+
+
+def _object_or_text(source: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
+    """An object, or a text: without a type, keywords for one have no effect on the other."""
+    node = _node({key: value for key, value in source.items() if key != "x-text-form"}, definitions)
+    text: Schema = source["x-text-form"]
+    return {key: value for key, value in node.items() if key != "type"} | text | {_PRESERVE: True}
 
 
 def _default(node: Schema, source: Mapping[str, Any]) -> Schema:
@@ -103,7 +113,7 @@ def _resolve(source: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mappi
 
 def _find_problems(node: Schema, path: str) -> Iterator[str]:
     kind = node.get("type")
-    if kind is None and "x-kubernetes-preserve-unknown-fields" not in node:
+    if kind is None and _PRESERVE not in node:
         yield f"{path or 'the object'}: no type"
     if "enum" not in node and isinstance(kind, str) and _BOUNDS.get(kind, "type") not in node:
         yield f"{path}: no {_BOUNDS[kind]}"

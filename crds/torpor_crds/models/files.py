@@ -1,8 +1,9 @@
 """Files of a task (ADR 0064): as its author writes them, as its TaskRun has them, and the descriptions of outputs."""
 
+import re
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 from torpor_wire import constants
 from torpor_wire.enums import Compression, FileKind
 
@@ -18,6 +19,8 @@ Digest = Annotated[str, Field(max_length=64, json_schema_extra=DIGEST)]
 FileText = Annotated[str, Field(max_length=constants.FILE_TEXT_MAX)]
 Url = Annotated[str, Field(min_length=1, max_length=2048)]
 _EXPRESSIONS = "It may contain `${...}` expressions."
+FILE_REFERENCE = r"^\$\{ *tasks\.[a-z][a-z0-9_]{0,39}\.files\.[a-z][a-z0-9_]{0,39} *\}$"
+"""The text form of a source: `${tasks.extract.files.table}`."""
 
 
 class ConfigMapFile(Model):
@@ -150,11 +153,28 @@ class FileSource(Model):
     git: Annotated[GitFile | None, Field(description="The files of a commit of a Git repository.")] = None
 
 
+def _expand_reference(source: object) -> object:
+    """The fields of a source that is a text. Another text has none: the API server refuses it."""
+    if not isinstance(source, str):
+        return source
+    _, task, _, file = source.strip("${ }").split(".") if re.match(FILE_REFERENCE, source) else ("", None, "", None)
+    return {"task": task, "file": file}
+
+
 class TaskInput(Model):
     """A file or folder that the pod has before the task begins."""
 
     name: Annotated[Identifier, Field(description="Name of the input, for `torpor.files.input_path` in Python.")]
-    source: Annotated[FileSource, Field(alias="from", description="Where it comes from.")]
+    source: Annotated[
+        FileSource,
+        BeforeValidator(_expand_reference),
+        Field(
+            alias="from",
+            description="Where it comes from: an object with one source, or `${tasks.NAME.files.OUTPUT}` for an output "
+            "of an upstream task.",
+            json_schema_extra={"x-text-form": {"pattern": FILE_REFERENCE, "maxLength": 128}},
+        ),
+    ]
     path: Annotated[FilePath | None, Field(description="Absolute path in the container. Unset: /files/in/NAME.")] = None
     optional: Annotated[
         bool | None,

@@ -21,9 +21,11 @@ def problem(task: Task, tasks: Mapping[str, Task]) -> str | None:
         return wrong
     for entry in _inputs(task):
         name, file = entry.source.task, entry.source.file
-        if name is None:
-            continue
         where = f"files.in {entry.name}: from"
+        if name is None:
+            if not entry.source.to_json():
+                return f"{where}: no source: write ${{tasks.NAME.files.OUTPUT}}, or an object with one source"
+            continue
         if name not in tasks:
             return f"{where}: unknown task {name}; tasks: {_listed(tasks)}"
         producer = tasks[name].files

@@ -1,8 +1,12 @@
 """Files go from the pod of one task to that of the next, through the archive."""
 
+import base64
+
 import pytest
+from torpor_kubernetes.client.resources import SECRETS
 from torpor_wire.state import State
 
+from tests.e2e.support import site
 from tests.e2e.support.concurrent_runs import python
 from tests.e2e.support.stage import ClusterFixture, Spec
 
@@ -75,3 +79,42 @@ async def test_a_web_server_in_the_control_plane_is_no_source_of_a_file(stage: C
     (run,) = await stage.taskruns("files")
     assert (run.status.state, run.status.reason) == (State.FAILED, "FileNotFetched")
     assert "may not be at" in (run.status.message or "")
+
+
+STORE = "mkdir -p /tmp/s/lake/day && printf row > /tmp/s/lake/day/a && python -m http.server 8000 -d /tmp/s"
+KEYS = {"accessKeyId": {"name": "keys", "key": "id"}, "secretAccessKey": {"name": "keys", "key": "secret"}}
+
+
+async def secret(stage: ClusterFixture, **values: str) -> None:
+    body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "keys"}, "stringData": values}
+    await stage.api.create(SECRETS, stage.namespace, body)
+
+
+async def test_an_object_is_an_input_and_its_keys_stay_in_the_init_container(stage: ClusterFixture) -> None:
+    address = await site.served(stage, ["sh", "-c", STORE])
+    await secret(stage, id="me", secret="hush")
+    source = {"url": "s3://lake/${params.day}/a", "endpoint": f"http://{address}:8000", **KEYS}
+    script = "env | grep -c -e hush -e TORPOR_FILE || cat /files/in/x > /dev/termination-log"
+    task = shell("read", script, files={"in": [{"name": "x", "from": {"object": source}}]})
+    await stage.start("files", {"image": "torpor-e2e:dev", "params": {"day": "day"}, "tasks": [task]})
+    flow = await stage.ended("files")
+    (run,) = await stage.taskruns("files")
+    assert flow.status.state == "Succeeded", run.status.message
+    assert run.status.result == '"row"'
+
+
+async def test_the_token_of_a_repository_reaches_its_server(stage: ClusterFixture) -> None:
+    pair = base64.b64encode(b"git:hush").decode()
+    address = await site.started(stage, f"Basic {pair}")
+    await secret(stage, token="hush", other="wrong")
+    inputs = {
+        key: {"name": "x", "from": {"git": {"url": f"http://{address}:8000/x", "token": {"name": "keys", "key": key}}}}
+        for key in ("token", "other")
+    }
+    tasks = [shell(key, "true", files={"in": [entry]}, mayFail=True) for key, entry in inputs.items()]
+    await stage.start("files", {"image": "torpor-e2e:dev", "tasks": tasks})
+    await stage.ended("files")
+    said = {run.spec.task: run.status.message or "" for run in await stage.taskruns("files")}
+    assert "is not a Git repository" in said["token"]
+    assert "check the address, and the token" in said["other"]
+    assert "hush" not in str(said)

@@ -12,6 +12,11 @@ _CLOSED = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "c
 
 async def started(stage: ClusterFixture, knows: str) -> str:
     """The address of a site that knows this Authorization."""
+    return await served(stage, ["python", "e2e_site.py", "--knows", hashlib.sha256(knows.encode()).hexdigest()])
+
+
+async def served(stage: ClusterFixture, command: list[str]) -> str:
+    """The address of a pod whose program listens at port 8000. It can write to /tmp."""
     pod = {
         "automountServiceAccountToken": False,
         "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
@@ -21,11 +26,13 @@ async def started(stage: ClusterFixture, knows: str) -> str:
                 "name": "site",
                 "image": IMAGE,
                 "imagePullPolicy": "IfNotPresent",
-                "command": ["python", "e2e_site.py", "--knows", hashlib.sha256(knows.encode()).hexdigest()],
+                "command": command,
+                "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}],
                 "readinessProbe": {"tcpSocket": {"port": 8000}, "periodSeconds": 1},
                 "securityContext": _CLOSED,
             }
         ],
+        "volumes": [{"name": "tmp", "emptyDir": {}}],
     }
     await stage.api.create(
         PODS, stage.namespace, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "site"}, "spec": pod}

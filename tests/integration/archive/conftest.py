@@ -99,7 +99,8 @@ def make_archive(
 
     def authority() -> str:
         path = f"{collection('configmaps', namespace)}/torpor-archive"
-        return str(server.request("GET", path).expect(200)["data"]["ca.crt"])
+        published = server.request("GET", path).expect(200).get("data") or {}  # the archive writes it after its start
+        return str(published.get("ca.crt", ""))
 
     def make(database: Sqlite | Postgresql, *flags: str) -> ArchiveProcess:
         archive = ArchiveProcess(

@@ -5,8 +5,19 @@ A function with `@workflow` builds the same object as the YAML, and has no runti
 references to their results. No process of the cluster imports this package.
 """
 
-from torpor.authoring.build import container, group, python, results, text, wait
+from torpor.authoring.build import container, group, python, results, stored_file, text, wait
 from torpor.authoring.reference import expression
 from torpor.authoring.workflow import Workflow, workflow
 
-__all__ = ["Workflow", "container", "expression", "group", "python", "results", "text", "wait", "workflow"]
+__all__ = [
+    "Workflow",
+    "container",
+    "expression",
+    "group",
+    "python",
+    "results",
+    "stored_file",
+    "text",
+    "wait",
+    "workflow",
+]

@@ -144,6 +144,12 @@ def results(of: R) -> list[R]:
     return cast("list[R]", ValueReference(f"{reference.member('tasks', item_of(of).name)}.results"))
 
 
+def stored_file(of: object, name: str) -> Any:
+    """Return a reference to an output of a task: `{"name": "x", "from": stored_file(made, "x")}` is an input."""
+    item = item_of(of)
+    return ValueReference(f"{reference.member('tasks', item.name)}.files.{name}", (ReferencedItem(item.name, ()),))
+
+
 def item_of(value: object) -> ReferencedItem:
     """Return the task or group of a reference. Raises TypeError for anything else."""
     if not isinstance(value, ValueReference) or len(items := reference.items_of(value)) != 1:

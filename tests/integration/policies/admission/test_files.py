@@ -42,6 +42,12 @@ def inputs(*entries: dict[str, Any]) -> dict[str, Any]:
         ({"files": inputs({"from": {"task": "b"}})}, "from.task and from.file belong together"),
         ({"files": inputs({"from": {"text": "x", "file": "y"}})}, "from.task and from.file belong together"),
         ({"files": inputs({"from": {"git": {"url": "https://x"}, "text": "x"}})}, "exactly one of task, text"),
+        ({"files": inputs({"from": "${tasks.b.result}"})}, "should match"),
+        ({"files": inputs({"from": "x ${tasks.b.files.y}"})}, "should match"),
+        ({"files": inputs({"from": "${tasks.b.files." + "x" * 200 + "}"})}, "Too long"),
+        ({"files": inputs({"from": 7})}, "an object with one source, or a text"),
+        ({"files": inputs({"from": ["a"]})}, "an object with one source, or a text"),
+        ({"files": inputs({"from": {"http": "https://x"}})}, "must be of type object"),
         (from_object(url="ftp://bucket/key"), "should match"),
         (from_object(url="${params.x}"), "should match"),
         (from_object(endpoint="http://${params.x}/"), "should match"),
@@ -107,14 +113,15 @@ def test_valid_files_are_accepted(server: Server, namespace: str) -> None:
         {"from": {"object": {"url": "az://$web/x", "accountName": "torpor", "sasToken": KEY}}},
         {"from": {"git": {"url": "https://example.org/${params.x}", "ref": "main", "path": "a/b", "token": KEY}}},
         {"from": {"git": {"url": "${params.x}"}}},
+        {"from": "${tasks.b.files.y}"},
     )
     server.create("workflows", namespace, workflow(files=inputs(*entries) | {"out": OUT})).expect(201)
 
 
-@pytest.mark.parametrize("source", [TEXT, {"object": {"url": "s3://b/k", **S3_KEYS}}, {"git": {"url": "https://x/y"}}])
-def test_the_check_stays_within_its_cost_for_the_most_files(
-    server: Server, namespace: str, source: dict[str, Any]
-) -> None:
+@pytest.mark.parametrize(
+    "source", [TEXT, "${tasks.b.files.y}", {"object": {"url": "s3://b/k", **S3_KEYS}}, {"git": {"url": "https://x/y"}}]
+)
+def test_the_check_stays_within_its_cost_for_the_most_files(server: Server, namespace: str, source: object) -> None:
     files = {
         "in": [{"name": f"in{n}", "from": source, "path": f"/data/{'x' * 60}{n}"} for n in range(16)],
         "out": [{"name": f"out{n}", "path": f"/tmp/{'x' * 60}{n}"} for n in range(16)],

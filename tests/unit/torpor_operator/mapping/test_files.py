@@ -70,6 +70,19 @@ def test_an_input_names_the_digest_of_the_output() -> None:
     assert entry.path == "/files/in/data"
 
 
+def test_a_source_is_an_object_or_a_text_that_names_an_output() -> None:
+    world = store(made(makes(), reads(**{"from": "${ tasks.make.files.table }"})), -1, TABLE).settle()
+    files = world.run("read").spec.files
+    assert files is not None
+    assert files.in_[0].origins[0].digest == DIGEST
+    graph = dag.build(spec_of(makes(), reads(**{"from": "${tasks.make.files.x}"})))
+    assert isinstance(graph, GraphProblem)
+    assert "task make does not store a file x" in graph.message
+    graph = dag.build(spec_of(makes(), reads(**{"from": "${tasks.make.result}"})))
+    assert isinstance(graph, GraphProblem)
+    assert "write ${tasks.NAME.files.OUTPUT}" in graph.message
+
+
 def test_a_missing_output_fails_its_consumer_unless_it_is_optional() -> None:
     world = store(made(makes(), reads())).settle()
     assert world.task("read").reason == Reason.FILE_MISSING

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from torpor import SecretRef
-from torpor.authoring import container, expression, python, wait, workflow
+from torpor.authoring import container, expression, python, stored_file, wait, workflow
 
 from tests.unit.worker.authoring import sample
 from tests.unit.worker.authoring.sample import collect, list_files, load
@@ -33,6 +33,14 @@ def test_options_of_a_task_are_its_fields() -> None:
         "all_done",
         "1h",
     )
+
+
+def test_an_output_of_a_task_is_the_source_of_an_input() -> None:
+    def flow() -> None:
+        made = list_files.options(files={"out": [{"name": "table"}]})("monday")
+        load.options(files={"in": [{"name": "x", "from": stored_file(made, "table")}]})("x")
+
+    assert tasks(flow)[1]["files"] == {"in": [{"name": "x", "from": "${tasks.list_files.files.table}"}]}
 
 
 def test_after_takes_tasks_waits_and_parts_of_results_once_each() -> None:
