@@ -145,7 +145,7 @@ def results(of: R) -> list[R]:
 
 
 def stored_file(of: object, name: str) -> Any:
-    """Return a reference to an output of a task: `{"name": "x", "from": stored_file(made, "x")}` is an input."""
+    """Return a reference to an output of a task, as the source of an input: the value of `from`."""
     item = item_of(of)
     return ValueReference(f"{reference.member('tasks', item.name)}.files.{name}", (ReferencedItem(item.name, ()),))
 
