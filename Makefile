@@ -21,7 +21,7 @@ CODE := libraries crds operator triggerer archive cli worker-image local ui/torp
 # The tests start hundreds of Python processes. Each would compile all modules if none may store the bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help try version wheels wheel-test release-check release-lock release-images release-push release-sign release-verify release-files release-compare release-login release-publish docs-version demo docs prose test test-long ui ui-test venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-attacks \
+.PHONY: help try version wheels wheel-test release-check release-lock release-images release-push release-sign release-verify release-files release-compare release-login release-publish docs-version audit demo docs prose test test-long ui ui-test venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-attacks \
 	bench-archive bench-argo bench-chain bench-cli bench-failover bench-guard bench-logs bench-reduce bench-run bench-scale bench-schedules bench-sensors bench-start bench-startup \
 	bench-files bench-structure bench-triggerer bench-ui bench-ui-browser bench-views bench-workflow bench-writes mutants cli images runtime-folder manifest sbom uninstall load cluster kubeconfig \
 	cluster-down control-plane \
@@ -75,7 +75,7 @@ docs: venv ## the documentation as a site, in build/site; a broken link fails
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 prose: ## the language of the documentation
-	@vale=$$($(DEV) vale) && $$vale README.md CONTRIBUTING.md CHANGELOG.md docs dev/README.md examples/authoring/README.md examples/groups/README.md examples/languages/README.md examples/schedules/README.md tests/conformance/README.md worker-image/README.md
+	@vale=$$($(DEV) vale) && $$vale README.md CONTRIBUTING.md CHANGELOG.md CODE_OF_CONDUCT.md SECURITY.md docs dev/README.md examples/authoring/README.md examples/groups/README.md examples/languages/README.md examples/schedules/README.md tests/conformance/README.md worker-image/README.md
 
 type: venv ui/web/node_modules/.package-lock.json ## mypy and tsc, strict
 	$(BIN)/mypy
@@ -179,6 +179,11 @@ release-publish: venv ## upload the wheels to PyPI and the files to the release 
 docs-version: venv ## add this version to the documentation of all versions, in the branch gh-pages: make docs-version VERSION=0.2.0 PUSH=yes
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mike deploy --quiet --update-aliases $(if $(PUSH),--push) '$(VERSION)' latest
 	@$(BIN)/mike set-default --quiet $(if $(PUSH),--push) latest
+
+audit: venv ## the Python packages of the images against the advisories of PyPI; one that cannot be checked fails
+	@mkdir -p build
+	@$(UV) export --quiet --frozen --no-dev --no-emit-workspace --no-emit-local --package torpor-operator --package torpor-triggerer --package torpor-archive --package torpor-ui --package kubectl-torpor --output-file build/audited.txt >/dev/null
+	@$(UV) tool run --quiet --python $(BIN)/python --from pip-audit==2.10.1 pip-audit --strict --requirement build/audited.txt --require-hashes --disable-pip
 
 mutants: venv ## each guard taken out once, and the seed of the simulation that finds it
 	$(BIN)/python -m tests.simulation.mutation_run

@@ -17,7 +17,13 @@ from mkdocs.structure.pages import Page
 _ROOT = Path(__file__).resolve().parents[2]
 _LOG = logging.getLogger("mkdocs.hooks.torpor")
 _DOCS = "docs/"
-_PAGES = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "dev/README.md": "dev.md"}
+_PAGES = {
+    "CHANGELOG.md": "changelog.md",
+    "CODE_OF_CONDUCT.md": "code-of-conduct.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security-policy.md",
+    "dev/README.md": "dev.md",
+}
 _FOLDERS = ("examples",)
 _SUFFIXES = {".md", ".yaml", ".py", ".toml", ""}
 _DECISIONS = "adr/index.md"
