@@ -177,8 +177,8 @@ release-publish: venv ## upload the wheels to PyPI and the files to the release 
 	@gh release create '$(TAG)' --verify-tag --title '$(TAG)' --notes-file CHANGELOG.md build/release/files/* build/release/install.yaml* build/release/*.cdx.json build/release/*.provenance.json
 
 docs-version: venv ## add this version to the documentation of all versions, in the branch gh-pages: make docs-version VERSION=0.2.0 PUSH=yes
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mike deploy --quiet --update-aliases $(if $(PUSH),--push) '$(VERSION)' latest
-	@$(BIN)/mike set-default --quiet $(if $(PUSH),--push) latest
+	@PATH="$(CURDIR)/$(BIN):$$PATH" NO_MKDOCS_2_WARNING=1 $(BIN)/mike --quiet deploy --update-aliases $(if $(PUSH),--push) '$(VERSION)' latest
+	@$(BIN)/mike --quiet set-default $(if $(PUSH),--push) latest
 
 audit: venv ## the Python packages of the images against the advisories of PyPI; one that cannot be checked fails
 	@mkdir -p build
