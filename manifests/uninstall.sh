@@ -99,7 +99,7 @@ say "deleting what the namespaces of workflows were set up with, and the binding
   while read -r role kind name namespace; do
     case $role in
       ClusterRole/torpor-operator* | ClusterRole/torpor-triggerer* | ClusterRole/torpor-archive* | ClusterRole/torpor-task | \
-        ClusterRole/torpor-view | ClusterRole/torpor-edit | ClusterRole/torpor-approve | Role/torpor-secrets) ;;
+        ClusterRole/torpor-view | ClusterRole/torpor-install | ClusterRole/torpor-edit | ClusterRole/torpor-approve | Role/torpor-secrets) ;;
       *) continue ;;
     esac
     if [ "$kind" = RoleBinding ]; then
@@ -109,7 +109,8 @@ say "deleting what the namespaces of workflows were set up with, and the binding
     fi
   done
 for object in serviceaccounts/torpor-task serviceaccounts/torpor-archive-reader networkpolicies/torpor-task \
-  roles/torpor-secrets resourcequotas/torpor resourcequotas/torpor-templates configmaps/torpor-pools; do
+  roles/torpor-secrets resourcequotas/torpor resourcequotas/torpor-templates configmaps/torpor-pools leases/torpor-installation \
+  rolebindings/torpor-reader-confined; do
   "$KUBECTL" delete "${object%/*}" --all-namespaces --field-selector="metadata.name=${object#*/}"
 done
 

@@ -25,6 +25,7 @@ from torpor_operator.controller.cluster_cache import ClusterCache
 from torpor_operator.controller.cluster_writer import ClusterWriter
 from torpor_operator.controller.context import ControllerContext, KindController
 from torpor_operator.controller.exported_state import ExportedState
+from torpor_operator.controller.namespace_claims import NamespaceClaims
 from torpor_operator.controller.namespaces import Namespaces
 from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.controller.reconcile_loop import Loop
@@ -83,7 +84,7 @@ class EnabledComponents:
     archive: bool = True
     schedules: bool = True
     cluster_checks: bool = True
-    """Whether namespaces are set up, which triggerer pools are served, and whether nodes support image volumes."""
+    """Whether namespaces are set up, and who serves them; which pools are served; whether nodes mount images."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +144,7 @@ class Operator:
             reporter=UnreadableReporter(api, limits),
             archive=stored,
             namespaces=namespaces,
+            claims=NamespaceClaims(api, limits.events, home=settings.namespace, namespaces=settings.namespaces),
             triggerer_pools=TriggererPools(api, settings.namespace),
             image_volumes=ImageVolumes(api, settings, namespaces=cluster.namespaces),
             metrics=metrics,
@@ -169,8 +171,9 @@ class Operator:
             await stop()
 
     async def report_unreadable(self, body: Mapping[str, Any], cause: str) -> None:
-        """Report on a Workflow why it cannot be read."""
-        await self.context.reporter.report(body, cause)
+        """Report on a Workflow why it cannot be read, unless another installation serves its namespace."""
+        if self.context.claims.serves(body["metadata"]["namespace"]):
+            await self.context.reporter.report(body, cause)
 
     def _loops(self) -> list[Loop]:
         context = self.context
@@ -189,8 +192,11 @@ class Operator:
         await self.context.guard.load()
         if self.enabled.archive:
             await self.context.archive.discovered()
+        loops: list[Loop] = [*(kind.run for kind in self.kinds), *self._span_loops()]
+        if self.enabled.cluster_checks:
+            await self.context.claims.refresh()  # before any object is reconciled
+            loops.append(partial(self.context.claims.run, self.kinds))
         try:
-            loops = [*(kind.run for kind in self.kinds), *self._span_loops()]
             await lead(self.context.cluster, self.context.api.clock, *loops)
         finally:
             await self.context.writer.drain()

@@ -5,6 +5,7 @@ It is never the token of the login, with which the archive could act as the user
 belongs to the reader of the namespace, or to that of all namespaces.
 """
 
+import os
 import time
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
@@ -19,11 +20,11 @@ from torpor_cli.cluster.errors import ClusterError, ForbiddenError, NotFoundErro
 from torpor_cli.cluster.resources import SERVICE_ACCOUNTS
 from torpor_cli.errors import CliError
 
-SYSTEM = "torpor-system"
+_SYSTEM = "torpor-system"
+_SYSTEM_VARIABLE = "TORPOR_SYSTEM_NAMESPACE"
 READER = "torpor-reader"
 """The ServiceAccount whose tokens read the archive in all namespaces."""
 HEADER = "Torpor-Authorization"
-_PROXY = f"/api/v1/namespaces/{SYSTEM}/services/https:{constants.ARCHIVE_CONFIG}:8443/proxy/v1"
 _TOKEN_S = 600
 _PAGE = 500
 _LIMIT_S = 20.0
@@ -37,12 +38,19 @@ class ArchivedNotFoundError(CliError):
     """The archive has no such object."""
 
 
+def system_namespace() -> str:
+    """The namespace of the installation; the variable names that of a confined one."""
+    return os.environ.get(_SYSTEM_VARIABLE) or _SYSTEM
+
+
 class ArchiveProxy:
     """The archive as the user may read it. Every method raises ArchiveAwayError or ArchivedNotFoundError."""
 
     def __init__(self, api: ApiClient) -> None:
         self._api = api
         self._tokens = _ReaderTokens(api)
+        service = f"https:{constants.ARCHIVE_CONFIG}:8443"
+        self._proxy = f"/api/v1/namespaces/{quote(system_namespace())}/services/{service}/proxy/v1"
 
     def runs(self, namespace: str | None, filters: Mapping[str, Any] | None = None) -> Iterator[Object]:
         """Return archived runs, the latest end first; all namespaces for None. Requests pages as they are consumed.
@@ -84,7 +92,7 @@ class ArchiveProxy:
         """Yield the bytes of an archived result as they arrive."""
         return self._guarded(
             self._api.http.stream(
-                f"{_PROXY}/namespaces/{quote(namespace)}/results/{quote(taskrun_uid)}/{quote(digest)}",
+                f"{self._proxy}/namespaces/{quote(namespace)}/results/{quote(taskrun_uid)}/{quote(digest)}",
                 headers=self._headers(namespace),
             )
         )
@@ -92,7 +100,9 @@ class ArchiveProxy:
     def file(self, namespace: str, taskrun_uid: str, name: str, digest: str) -> Iterator[bytes]:
         """Yield the bytes of a stored file of a task as they arrive."""
         path = "/".join(map(quote, (namespace, "files", taskrun_uid, name, digest)))
-        return self._guarded(self._api.http.stream(f"{_PROXY}/namespaces/{path}", headers=self._headers(namespace)))
+        return self._guarded(
+            self._api.http.stream(f"{self._proxy}/namespaces/{path}", headers=self._headers(namespace))
+        )
 
     def _items(self, namespace: str | None, path: str, query: Mapping[str, Any]) -> Iterator[Object]:
         for page in http.pages(lambda more: self._json(namespace, path, {**query, **more})):
@@ -101,14 +111,14 @@ class ArchiveProxy:
     def _json(self, namespace: str | None, path: str, query: Mapping[str, Any]) -> Object:
         try:
             body: Object = self._api.http.json(
-                "GET", _PROXY + path, query=query, headers=self._headers(namespace), read_timeout=_LIMIT_S
+                "GET", self._proxy + path, query=query, headers=self._headers(namespace), read_timeout=_LIMIT_S
             )
         except ClusterError as error:
             raise _translated(error) from error
         return body
 
     def _lines(self, namespace: str, path: str) -> Iterator[bytes]:
-        return self._guarded(self._api.http.lines(_PROXY + path, headers=self._headers(namespace)))
+        return self._guarded(self._api.http.lines(self._proxy + path, headers=self._headers(namespace)))
 
     @staticmethod
     def _guarded(content: Iterator[bytes]) -> Iterator[bytes]:
@@ -149,7 +159,7 @@ class _ReaderTokens:
             except ClusterError as error:
                 raise ArchiveAwayError(f"the archive cannot be read: {error}") from error
         try:
-            return self._create(SYSTEM, READER)
+            return self._create(system_namespace(), READER)
         except NotFoundError as error:
             message = "the archive is not installed, or older than this command; see `torpor doctor`"
             raise ArchiveAwayError(message) from error
@@ -170,7 +180,7 @@ def _not_allowed(namespace: str | None) -> str:
     if namespace is None:
         return (
             "you may not read the archive in all namespaces: choose one with -n, or ask for the right to create tokens "
-            f"of ServiceAccount {READER} in {SYSTEM}"
+            f"of ServiceAccount {READER} in {system_namespace()}"
         )
     return (
         f"you may not create a token of ServiceAccount {constants.ARCHIVE_READER} in namespace {namespace}: ask for "

@@ -101,6 +101,10 @@ class DiagnosisFacts:
     """Metadata of Workflows, TaskRuns and pods of tasks that are being deleted, with their kind."""
     everywhere: bool
     """Whether `deleted` covers all namespaces."""
+    system: str = "torpor-system"
+    """The namespace of the installation that the user asks about."""
+    installation: Item = None
+    """The Lease of the confined installation that serves the namespace."""
 
 
 def unknown(check: str, read: UnreadableFact) -> CheckResult:

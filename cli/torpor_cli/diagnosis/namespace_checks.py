@@ -20,6 +20,7 @@ from torpor_cli.diagnosis.facts import (
 )
 
 _STUCK_S = 300.0
+_LEASE_S = 60.0
 _READS = ("list workflows", "list taskruns", "get pods/log")
 _WRITES = ("create workflows", "delete taskruns")
 
@@ -137,6 +138,28 @@ def _not_ready(facts: DiagnosisFacts) -> list[str]:
             each.get("reason") == "NamespaceNotReady" for each in (workflow.get("status") or {}).get("conditions") or ()
         )
     ]
+
+
+def installation(facts: DiagnosisFacts) -> Iterator[CheckResult]:
+    """Yield whose the namespace is, if a confined installation has taken it."""
+    lease = facts.installation
+    if lease is None or isinstance(lease, UnreadableFact):  # without a Lease it is that of the only installation
+        return
+    spec = lease["spec"]
+    holder, renewed = spec.get("holderIdentity"), spec.get("renewTime")
+    if not holder:
+        return
+    if holder == facts.system:
+        yield passed("namespace", f"the installation in {holder} serves namespace {facts.namespace}")
+        return
+    age = facts.server_time - datetime.fromisoformat(renewed).timestamp() if renewed else _LEASE_S
+    live = age < _LEASE_S
+    message = f"the installation in {holder} serves namespace {facts.namespace}, and that in {facts.system} does not"
+    action = f"TORPOR_SYSTEM_NAMESPACE={holder} torpor -n {facts.namespace} doctor"
+    gone = (
+        f"the Lease of the installation in {holder} has expired: the one in {facts.system} takes {facts.namespace} over"
+    )
+    yield warning("namespace", message, action) if live else passed("namespace", gone)
 
 
 def finalizers(facts: DiagnosisFacts) -> CheckResult:

@@ -11,7 +11,7 @@ from typing import Any
 from torpor_wire import constants
 
 from torpor_cli.cluster.api import PAGE
-from torpor_cli.cluster.archive import SYSTEM, ArchiveAwayError, ArchiveProxy
+from torpor_cli.cluster.archive import ArchiveAwayError, ArchiveProxy, system_namespace
 from torpor_cli.cluster.connect import ClusterConnection
 from torpor_cli.cluster.errors import ClusterError, ForbiddenError, NotFoundError
 from torpor_cli.cluster.http import pages
@@ -57,6 +57,7 @@ def observe(cluster: ClusterConnection, *, chosen: bool) -> DiagnosisFacts:
         kubernetes=kubernetes,
         namespace=namespace,
         chosen=chosen,
+        system=system_namespace(),
         deleted=deleted_items,
         everywhere=everywhere,
         **{name: read.result() for name, read in reads.items()},
@@ -65,17 +66,18 @@ def observe(cluster: ClusterConnection, *, chosen: bool) -> DiagnosisFacts:
 
 def _lists(namespace: str) -> dict[str, tuple[str, str]]:
     """The path of each list, by its name in DiagnosisFacts, and the right that reading it needs."""
+    system = system_namespace()
     return {
         "workflows": (WORKFLOWS.path(namespace), "list workflows"),
         "policies": (f"{_ADMISSION}/validatingadmissionpolicies", "list validatingadmissionpolicies"),
         "bindings": (f"{_ADMISSION}/validatingadmissionpolicybindings", "list validatingadmissionpolicybindings"),
-        "deployments": (f"/apis/apps/v1/namespaces/{SYSTEM}/deployments", f"list deployments in {SYSTEM}"),
-        "leases": (f"{_LEASES}/{SYSTEM}/leases", f"list leases in {SYSTEM}"),
+        "deployments": (f"/apis/apps/v1/namespaces/{system}/deployments", f"list deployments in {system}"),
+        "leases": (f"{_LEASES}/{system}/leases", f"list leases in {system}"),
         "node_leases": (f"{_LEASES}/kube-node-lease/leases", "list leases in kube-node-lease"),
         "nodes": ("/api/v1/nodes", "list nodes"),
         "network_policies": (
-            f"/apis/networking.k8s.io/v1/namespaces/{SYSTEM}/networkpolicies",
-            f"list networkpolicies in {SYSTEM}",
+            f"/apis/networking.k8s.io/v1/namespaces/{system}/networkpolicies",
+            f"list networkpolicies in {system}",
         ),
         "daemon_sets": ("/apis/apps/v1/daemonsets", "list daemonsets in all namespaces"),
         "role_bindings": (
@@ -92,6 +94,10 @@ def _objects(namespace: str) -> dict[str, tuple[str, str]]:
         "view": (f"{_ROLES}/clusterroles/view", "get clusterroles"),
         "edit": (f"{_ROLES}/clusterroles/edit", "get clusterroles"),
         "namespace_object": (base, "get namespaces"),
+        "installation": (
+            f"{_LEASES}/{namespace}/leases/{constants.INSTALLATION_LEASE}",
+            f"get leases in namespace {namespace}",
+        ),
         "task_account": (
             f"{base}/serviceaccounts/{constants.TASK_ACCOUNT}",
             f"get serviceaccounts in namespace {namespace}",

@@ -176,6 +176,8 @@ ENV_FILE_KEY = "TORPOR_FILE_SECRET_"
 CREDENTIALS = "/var/run/secrets/torpor.dev"
 """Folder with `token` (valid for one hour, renewed by the kubelet) and `ca.crt`."""
 
+INSTALLATION_LEASE = "torpor-installation"
+"""The Lease in a namespace of workflows whose holder is the namespace of the confined installation that serves it."""
 ARCHIVE_CONFIG = "torpor-archive"
 """The ConfigMap next to the operator with `url` and `ca.crt` of the archive."""
 ARCHIVE_CERTIFICATE = "ca.crt"

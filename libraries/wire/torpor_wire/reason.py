@@ -48,6 +48,7 @@ class Reason(StrEnum):
     TIMED_OUT = "TimedOut"
     UNOWNED = "Unowned"  # no Workflow has this instance, or no Schedule this source, so no controller acts on it
     NAMESPACE_NOT_READY = "NamespaceNotReady"  # the operator may not create pods in the namespace
+    NAMESPACE_SERVED_ELSEWHERE = "NamespaceServedElsewhere"  # another installation serves the namespace
     POOL_UNSERVED = "PoolUnserved"  # deferred; no triggerer of its pool is running
     LOOP_BLOCKED = "LoopBlocked"  # the trigger blocked the event loop of the triggerer
     CANCELLED = "Cancelled"

@@ -11,6 +11,7 @@ from torpor_wire.retry import Backoff
 from torpor_operator.controller.archive import Archive
 from torpor_operator.controller.cluster_cache import ClusterCache
 from torpor_operator.controller.cluster_writer import ClusterWriter
+from torpor_operator.controller.namespace_claims import NamespaceClaims
 from torpor_operator.controller.namespaces import Namespaces, NamespaceUser
 from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.controller.reconcile_loop import Loop, M, ObjectSource, ReconcileLoop
@@ -49,6 +50,7 @@ class ControllerContext:
     reporter: UnreadableReporter
     archive: Archive
     namespaces: Namespaces
+    claims: NamespaceClaims
     triggerer_pools: TriggererPools
     image_volumes: ImageVolumes
     metrics: OperatorMetrics
@@ -79,5 +81,6 @@ class ControllerContext:
             backoff=backoff,
             jitter=self.jitter,
             guard=self.guard,
+            serves=self.claims.serves,
             on_failure=on_failure,
         )

@@ -67,6 +67,7 @@ M = TypeVar("M", bound=PassMemory)
 class ReconcileLoop(Generic[M]):
     """Reconciles the objects of one kind, `workers` of them at a time. `resync` is in seconds.
 
+    `serves` tells whether this installation works in a namespace; its objects are enqueued when that changes.
     `on_failure` takes the key of an object whose pass failed.
     """
 
@@ -83,6 +84,7 @@ class ReconcileLoop(Generic[M]):
         backoff: Backoff,
         jitter: Callable[[], float],
         guard: WorkGuard,
+        serves: Callable[[str], bool] = lambda _: True,
         on_failure: Callable[[Key], None] = lambda _: None,
     ) -> None:
         self._objects = objects
@@ -95,6 +97,7 @@ class ReconcileLoop(Generic[M]):
         self._backoff = backoff
         self._jitter = jitter
         self._guard = guard
+        self._serves = serves
         self._on_failure = on_failure
 
     async def run(self, reconcile: Callable[[Key, M], Coroutine[Any, Any, float | None]], *beside: Loop) -> Never:
@@ -171,6 +174,8 @@ class ReconcileLoop(Generic[M]):
         self, key: Key, memory: M, reconcile: Callable[[Key, M], Coroutine[Any, Any, float | None]]
     ) -> None:
         """Reconcile an object and schedule its next pass; a failure delays this object alone."""
+        if not self._serves(key.namespace):
+            return
         resource = self._objects.resource
         unreadable = self._objects.unreadable(key)
         if unreadable is not None:

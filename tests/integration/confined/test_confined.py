@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from torpor_wire import constants
 
 from tests.integration.conftest import ROOT, Server, collection, eventually
 from tests.integration.controller.stage import kubeconfig_of
@@ -124,6 +125,47 @@ def test_a_confined_installation_runs_workflows_of_its_namespaces_alone(
     for log in logs:
         assert "Traceback" not in log.read_text()
         assert "is forbidden" not in log.read_text()
+
+
+def test_an_operator_leaves_a_namespace_of_another_installation_alone(
+    server: Server, team: str, start: Callable[..., Path], tmp_path: Path
+) -> None:
+    lease = f"/apis/coordination.k8s.io/v1/namespaces/{team}/leases"
+    held = {"holderIdentity": "elsewhere", "leaseDurationSeconds": 60, "renewTime": "2026-01-01T00:00:00.000000Z"}
+    server.request("DELETE", f"{lease}/{constants.INSTALLATION_LEASE}")
+    body = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": constants.INSTALLATION_LEASE}}
+    server.request("POST", lease, body | {"spec": held}).expect(201)
+    ask = {"name": "ask", "trigger": {"class": "approval"}}
+    server.create("workflows", team, manifest("Workflow", "shared", {"tasks": [ask]})).expect(201)
+    liveness = f"http://127.0.0.1:{free_port()}/healthz"
+    start("torpor-operator", "torpor_operator", "--liveness", liveness, "--state-folder", str(tmp_path))
+    eventually(lambda: "NamespaceServedElsewhere" in event_reasons(server, team), "an Event reports the overlap")
+    assert state(server, team, "shared") == ""
+    server.request("DELETE", f"{lease}/{constants.INSTALLATION_LEASE}").expect(200)
+    eventually(lambda: state(server, team, "shared") == "Running", "the operator serves the namespace")
+    taken = server.request("GET", f"{lease}/{constants.INSTALLATION_LEASE}").expect(200)
+    assert taken["spec"]["holderIdentity"] != "elsewhere"
+
+
+def event_reasons(server: Server, namespace: str) -> set[str]:
+    listed = server.request("GET", f"/apis/events.k8s.io/v1/namespaces/{namespace}/events").expect(200)
+    return {event["reason"] for event in listed["items"]}
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("account", _ACCOUNTS)
+def test_a_confined_component_may_write_nothing_in_other_namespaces(server: Server, home: str, account: str) -> None:
+    user = f"system:serviceaccount:{home}:{account}"
+    rights = {
+        (group, resource, verb)
+        for rule in server.rules(user, "default")
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+    written = {(group, resource) for group, resource, verb in rights if verb not in ("get", "list", "watch")}
+    # What every account may do: ask who it is and what it may.
+    assert {group for group, _ in written} <= {"authorization.k8s.io", "authentication.k8s.io"}
 
 
 @pytest.mark.parametrize("account", _ACCOUNTS)

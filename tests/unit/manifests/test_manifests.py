@@ -157,7 +157,7 @@ def test_the_triggerer_gets_its_own_addresses() -> None:
 def test_our_own_pods_go_before_others_by_a_priority_class_of_our_own() -> None:
     (priority,) = documents("PriorityClass")
     assert priority["metadata"]["name"] == "torpor-controller"
-    assert priority["globalDefault"] is False
+    assert not priority.get("globalDefault")
     assert priority["value"] < 2_000_000_000, "what is above is the cluster's own"
     for deployment in documents("Deployment"):
         assert deployment["spec"]["template"]["spec"]["priorityClassName"] == "torpor-controller"
@@ -179,6 +179,7 @@ def test_a_set_up_namespace_lets_the_operator_create_objects_only_there() -> Non
         ("ClusterRole torpor-operator-namespace", "pods"),
         ("ClusterRole torpor-operator-namespace", "persistentvolumeclaims"),
         ("ClusterRole torpor-operator-namespace", "events"),
+        ("ClusterRole torpor-operator-confined", "leases"),
     }
 
 
@@ -197,7 +198,7 @@ def _built(folder: Path, **kustomization: Any) -> list[dict[str, Any]]:
 def test_a_confined_installation_has_cluster_wide_rights_to_reviews_only(tmp_path: Path) -> None:
     documents = _built(tmp_path, resources=["base"], components=["components/confined"])
     bound = {binding["metadata"]["name"] for binding in documents if binding["kind"] == "ClusterRoleBinding"}
-    assert bound == {"torpor-reviews", "torpor-reader"}
+    assert bound == {"torpor-reviews"}
 
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl builds it")

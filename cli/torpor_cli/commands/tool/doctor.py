@@ -34,6 +34,7 @@ def diagnose(
         *process_checks.clocks(facts),
         cluster_checks.network(facts),
         *namespace_checks.namespace(facts),
+        *namespace_checks.installation(facts),
         namespace_checks.rights(facts),
         namespace_checks.finalizers(facts),
     ]

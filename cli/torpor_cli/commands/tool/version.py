@@ -3,14 +3,12 @@
 import click
 
 from torpor_cli import output
+from torpor_cli.cluster.archive import system_namespace
 from torpor_cli.cluster.connect import ClusterConnection, connect
 from torpor_cli.cluster.errors import ClusterError
 from torpor_cli.options import ClusterCommand
 from torpor_cli.output import Format, output_option
 from torpor_cli.target import TargetOptions
-
-_SYSTEM = "torpor-system"
-_OPERATOR = f"/apis/apps/v1/namespaces/{_SYSTEM}/deployments/torpor-operator"
 
 
 @click.command("version", cls=ClusterCommand)
@@ -31,9 +29,10 @@ def version_command(target: TargetOptions, only_client: bool, output_format: str
 
 
 def _server(cluster: ClusterConnection) -> dict[str, str]:
+    system = system_namespace()
     versions = {"kubernetes": cluster.api.http.json("GET", "/version")["gitVersion"]}
     try:
-        operator = cluster.api.http.json("GET", _OPERATOR)
+        operator = cluster.api.http.json("GET", f"/apis/apps/v1/namespaces/{system}/deployments/torpor-operator")
     except ClusterError:  # a user with `view` of one namespace may not read torpor-system
-        return versions | {"operator": f"unknown: you may not read {_SYSTEM}, or Torpor is not installed"}
+        return versions | {"operator": f"unknown: you may not read {system}, or Torpor is not installed"}
     return versions | {"operator": operator["spec"]["template"]["spec"]["containers"][0]["image"]}
