@@ -23,7 +23,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help try version wheels wheel-test release-check release-lock release-images release-push release-sign release-verify release-files release-compare release-login release-publish docs-version audit demo docs prose test test-long ui ui-test venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-attacks \
 	bench-archive bench-argo bench-chain bench-cli bench-failover bench-guard bench-logs bench-reduce bench-run bench-scale bench-schedules bench-sensors bench-start bench-startup \
-	bench-files bench-structure bench-triggerer bench-ui bench-ui-browser bench-views bench-workflow bench-writes mutants cli images runtime-folder manifest sbom uninstall load cluster kubeconfig \
+	bench-files bench-structure bench-triggerer bench-ui bench-ui-browser bench-views bench-workflow bench-writes mutants cli chart images runtime-folder manifest sbom uninstall load cluster kubeconfig \
 	cluster-down control-plane \
 	control-plane-down
 
@@ -106,6 +106,9 @@ runtime-folder: ## start.py and the packages that injected pods mount, in build/
 
 manifest: venv ## build/install.yaml with those images, by digest: make manifest REGISTRY=... VERSION=...
 	@$(BIN)/python -m torpor_demo.release manifest $(RELEASE)
+
+chart: venv ## the Helm chart, in build/chart and packaged in dist: make chart REGISTRY=... VERSION=... names the images by digest
+	@$(BIN)/python -m torpor_chart $(RELEASE)
 
 sbom: venv ## what the images install from PyPI, with hashes, as CycloneDX JSON: build/torpor.cdx.json and build/torpor-worker.cdx.json
 	@mkdir -p build

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from torpor_dev import command
@@ -56,14 +57,20 @@ def _with_runtime(image: str) -> dict[str, Any]:
     }
 
 
-def render(kustomization: Mapping[str, Any]) -> str:
-    """The YAML of a kustomization. Its resources and components are absolute folders; kustomize takes relative ones."""
+def render(kustomization: Mapping[str, Any], files: Mapping[str, Mapping[str, Any]] = MappingProxyType({})) -> str:
+    """The YAML of a kustomization, with further objects by the names of their files.
+
+    Its resources and components are absolute folders; kustomize takes relative ones.
+    """
     with tempfile.TemporaryDirectory() as folder:
         here = Path(folder).resolve()
+        for name, body in files.items():
+            (here / name).write_text(json.dumps(body))
         relative = {
             field: [os.path.relpath(each, here) for each in kustomization[field]]
             for field in ("resources", "components")
             if field in kustomization
         }
+        relative["resources"] = [*relative.get("resources", ()), *files]
         Path(here, "kustomization.yaml").write_text(json.dumps({**kustomization, **relative}))
         return command.run(shutil.which("kubectl") or cluster.kubectl(), "kustomize", here, limit=_LIMIT)

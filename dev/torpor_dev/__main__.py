@@ -11,6 +11,7 @@ from torpor_dev.offline import base_image, golang
 
 _PROGRAMS: dict[str, Callable[[], Path]] = {
     "go": golang.ensure,
+    "helm": lambda: golang.build(golang.HELM),
     "kubectl": kubectl.ensure,
     "vale": lambda: golang.build(golang.VALE),
     "actionlint": lambda: golang.build(golang.ACTIONLINT),
@@ -41,6 +42,7 @@ def _parser() -> argparse.ArgumentParser:
     cluster_down.add_argument("--purge", action="store_true", help="remove caches too")
     verbs.add_parser("base-image", help="pull or build a Python image to build from; print its name")
     verbs.add_parser("go", help="find or fetch Go; print its path")
+    verbs.add_parser("helm", help="build Helm; print its path")
     verbs.add_parser("kubectl", help="find or build a kubectl; print its path")
     verbs.add_parser("vale", help="build the linter of the documentation; print its path")
     verbs.add_parser("actionlint", help="build the linter of GitHub workflows; print its path")

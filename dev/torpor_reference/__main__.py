@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from torpor_reference import commands, fields, layout, sources, timezones
+from torpor_reference import chart_values, commands, fields, layout, sources, timezones
 from torpor_reference.tables import PageError, Table, fill
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -54,6 +54,7 @@ def _blocks() -> dict[str, Mapping[str, str | Table]]:
         "docs/how-to/check-a-workflow.md": {"rules": sources.lint_rules()},
         "docs/reference/cli.md": {"commands": commands.sections(), "shared options": commands.shared_options()},
         "docs/reference/fields.md": of_fields | of_columns,
+        "docs/reference/helm-values.md": {"values": chart_values.table(_ROOT / "manifests/chart")},
         "docs/reference/metrics.md": sources.metrics(),
         "docs/reference/settings.md": sources.flags(),
         "docs/reference/triggers.md": sources.arguments(),

@@ -50,6 +50,12 @@ VERSITYGW = GoProgram(
     remark=" (once; some 2 minutes on 2 cores)",
     module=cache.SOURCES / "s3",
 )
+HELM = GoProgram(
+    name="helm",
+    package="helm.sh/helm/v4/cmd/helm",
+    remark=" (once; some 3 minutes on 2 cores)",
+    module=cache.SOURCES / "helm",
+)
 TORPOR_TOOL = GoProgram(name="torpor-tool", package="./", module=cache.SOURCES.parent / "worker-image" / "runtime-tool")
 VALE = GoProgram(
     name="vale",
