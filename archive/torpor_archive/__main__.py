@@ -31,6 +31,7 @@ from torpor_archive.http.health import Health
 from torpor_archive.http.listener import serve_on
 from torpor_archive.http.log_routes import LogRoutes
 from torpor_archive.http.routes import Routes
+from torpor_archive.http.step_routes import StepRoutes
 from torpor_archive.logs.reader import LogTransport
 from torpor_archive.logs.service import LogService
 from torpor_archive.metrics import ArchiveMetrics
@@ -109,6 +110,7 @@ def _activities(  # noqa: PLR0913 - what serve() builds and closes
     routes = (
         Routes(database, reviews, namespaces, downloads, clock=api.clock, uploads=uploads),
         FileRoutes(database, reviews, namespaces, downloads, uploads=uploads, clock=api.clock, bucket=bucket),
+        StepRoutes(database, reviews, namespaces, uploads=uploads),
         LogRoutes(database, reviews, namespaces, downloads, waits=logs.waits, objects=logs.objects),
     )
     sweep = Sweep(
@@ -170,7 +172,7 @@ async def _maintain_database(sweep: Sweep) -> Never:
 async def _serve_api(
     settings: ArchiveSettings,
     publisher: CertificatePublisher,
-    routes: tuple[Routes, FileRoutes, LogRoutes],
+    routes: tuple[Routes, FileRoutes, StepRoutes, LogRoutes],
     health: Health,
     metrics: ArchiveMetrics,
 ) -> Never:

@@ -21,6 +21,7 @@ from torpor_kubernetes.timing import Clock
 from torpor_operator.backfills.archived_runs import ArchivedRuns, Reader
 from torpor_operator.backfills.controller import BackfillController
 from torpor_operator.controller.archive import Archive, RunStore
+from torpor_operator.controller.archive_queries import ArchiveQueries, StepCombiner
 from torpor_operator.controller.cluster_cache import ClusterCache
 from torpor_operator.controller.cluster_writer import ClusterWriter
 from torpor_operator.controller.context import ControllerContext, KindController
@@ -139,7 +140,15 @@ class Operator:
             cluster=cluster,
             writer=ClusterWriter(api, limits, is_leader=leadership.holds, on_forbidden=namespaces.check),
             resolver=QueryResolver(
-                api, cluster, evaluator, stored.has_run, settled_logs.get, on_forbidden=namespaces.check
+                api,
+                cluster,
+                evaluator,
+                ArchiveQueries(
+                    has_run=stored.has_run,
+                    settled_logs=settled_logs.get,
+                    combine=StepCombiner(stored.endpoint, archive.post).combine,
+                ),
+                on_forbidden=namespaces.check,
             ),
             reporter=UnreadableReporter(api, limits),
             archive=stored,

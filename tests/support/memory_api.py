@@ -52,6 +52,7 @@ from torpor_operator.model.snapshot import (
     TriggerPool,
     UnreadableTemplate,
 )
+from torpor_operator.model.step_parts import CombineSteps, StepsCombined, StepsNotCombined
 from torpor_operator.taskrun import pod_builder
 from torpor_wire import constants, times
 from torpor_wire.index_ranges import Indexes
@@ -87,6 +88,7 @@ class Stored:
         self.confirmed: list[Need] = []
         self.namespace = NamespaceFacts()
         self.claim_warning = PodWarning()
+        self.combined: StepsCombined | StepsNotCombined = StepsNotCombined(message="no archive", is_final=True)
         self.evaluated: list[Evaluate] = []
         self.warnings: dict[str, PodWarning] = {}  # by uid of the pod
         self.looks: set[ReadPodWarning] = set()  # whose Events were read, and at which look
@@ -233,6 +235,9 @@ class Stored:
             case ReadClaimWarning():
                 self.confirmed.append(need)
                 return self.claim_warning
+            case CombineSteps():
+                self.confirmed.append(need)
+                return self.combined
             case ReadNamespace():
                 self.confirmed.append(need)
                 return self.namespace

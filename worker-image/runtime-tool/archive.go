@@ -35,6 +35,8 @@ type archive struct {
 	token   string // the path of the file, which the kubelet renews
 	// taskrun is the path of the TaskRun; namespace and name are its parts.
 	taskrun, namespace, name string
+	// step is the step whose result is stored; empty in a pod without steps.
+	step string
 }
 
 // newArchive reads the environment of the pod. Without an archive it returns nil.
@@ -63,7 +65,16 @@ func newArchive(environment func(string) string, credentials string) (*archive, 
 
 		namespace: namespace,
 		name:      name,
+		step:      environment("TORPOR_STEP"),
 	}, nil
+}
+
+// resultPath returns where the result of the task, or of its step, is stored.
+func (a *archive) resultPath() string {
+	if a.step == "" {
+		return a.taskrun + "/result"
+	}
+	return a.taskrun + "/result?step=" + url.QueryEscape(a.step)
 }
 
 // answer is the response of the archive, and what was sent.
@@ -114,8 +125,9 @@ func (a *archive) request(path, kind, mediaType, token string) *http.Request {
 		"Torpor-Type":   {kind},
 		"User-Agent":    {"torpor-tool"},
 	}
+	path, query, _ := strings.Cut(path, "?")
 	return &http.Request{
-		Method: http.MethodPut, URL: &url.URL{Path: path}, Host: a.address.Host, Header: header,
+		Method: http.MethodPut, URL: &url.URL{Path: path, RawQuery: query}, Host: a.address.Host, Header: header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, TransferEncoding: []string{"chunked"}, Close: true,
 	}
 }

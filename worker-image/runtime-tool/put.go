@@ -163,7 +163,7 @@ func upload(to *archive, value content, limit time.Duration, stderr io.Writer) (
 
 // attempt sends the body once. A toolError is final; any other error may be temporary.
 func attempt(to *archive, value content, kind, mediaType string) (map[string]any, error) {
-	response, err := to.put(to.taskrun+"/result", kind, mediaType, func(into io.Writer) error { return value.body(kind, into) })
+	response, err := to.put(to.resultPath(), kind, mediaType, func(into io.Writer) error { return value.body(kind, into) })
 	if err != nil {
 		return nil, err
 	}

@@ -104,6 +104,18 @@ func TestAResultThatFillsTheTerminationMessageIsInlineAndALongerOneIsNot(t *test
 	}
 }
 
+func TestTheResultOfAStepIsStoredUnderItsName(t *testing.T) {
+	var path string
+	at := newPod(t, func(to http.ResponseWriter, received *http.Request) {
+		path = received.URL.String()
+		stores(to, received)
+	})
+	t.Setenv("TORPOR_STEP", "build")
+	if code, said := at.put(t, large); code != exitDone || path != "/v1/namespaces/team/taskruns/run-load-0/result?step=build" {
+		t.Error(code, said, path)
+	}
+}
+
 func TestAShareOfThePodLimitsTheOutcome(t *testing.T) {
 	at := newPod(t, stores)
 	frame := len(`{"torpor":1,"nonce":"n","result":""}`)

@@ -24,7 +24,7 @@ const stdoutMax = 1 << 20
 // otherwise tell the nonce of its pod to whoever reads its log (ADR 0060).
 var hidden = []string{
 	"TORPOR_OUTCOME", "TORPOR_OUTCOME_MAX", "TORPOR_OUTCOME_NONCE", "TORPOR_PROTOCOL", "TORPOR_ARCHIVE_URL",
-	"TORPOR_ARCHIVE_CA", filesVariable,
+	"TORPOR_ARCHIVE_CA", "TORPOR_STEP", filesVariable,
 }
 
 const runUsage = `usage: torpor-tool run [options] -- COMMAND [ARGUMENT...]

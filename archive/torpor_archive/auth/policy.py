@@ -71,6 +71,8 @@ class TaskRunAccess:
     """Its creationTimestamp."""
     outputs: frozenset[str] = frozenset()
     """The files that its task stores."""
+    steps: frozenset[str] = frozenset()
+    """The steps of its container."""
     expected_pod: str = ""
     """The name of the pod that may claim it now."""
 
@@ -94,6 +96,7 @@ def parse_taskrun(taskrun: Mapping[str, Any]) -> TaskRunAccess:
     status = taskrun.get("status") or {}
     launch = (status.get("attempt") or 0, status.get("segment") or 0, status.get("launch") or 0)
     outputs = (taskrun["spec"].get("files") or {}).get("out") or ()
+    steps = (taskrun["spec"].get("container") or {}).get("steps") or ()
     return TaskRunAccess(
         uid=taskrun["metadata"]["uid"],
         workflow=(taskrun["spec"].get("workflow") or {}).get("uid", ""),
@@ -103,6 +106,7 @@ def parse_taskrun(taskrun: Mapping[str, Any]) -> TaskRunAccess:
         created=taskrun["metadata"].get("creationTimestamp") or "",
         launch=launch,
         outputs=frozenset(output["name"] for output in outputs),
+        steps=frozenset(step["name"] for step in steps),
         expected_pod=names.pod(name, *launch) if (name := taskrun["metadata"].get("name")) else "",
     )
 
@@ -122,6 +126,15 @@ def check_put_result(caller: Caller, name: str, taskrun: TaskRunAccess) -> Error
     if refusal is None and taskrun.state != State.RUNNING:
         return errors.forbidden(f"TaskRun {name} is {taskrun.state}; uploading a result requires Running")
     return refusal
+
+
+def check_step(step: str, taskrun: TaskRunAccess) -> ErrorResponse | None:
+    """Refuse the result of a step that the task does not have."""
+    if step in taskrun.steps:
+        return None
+    return errors.forbidden(
+        f"the task has no step {step[:63]!r}; its steps: {', '.join(sorted(taskrun.steps)) or 'none'}"
+    )
 
 
 def check_put_file(caller: Caller, name: str, file: str, taskrun: TaskRunAccess) -> ErrorResponse | None:

@@ -68,14 +68,17 @@ class Routes:
         )
 
     async def put_result(self, request: web.Request) -> web.StreamResponse:
-        """Store the result of the calling pod's own TaskRun."""
+        """Store the result of the calling pod's own TaskRun; with `?step=NAME`, that of a step of it."""
         namespace, name = middleware.identifier(request, "namespace"), middleware.identifier(request, "name")
         caller = await self._authenticate_pod(request, namespace)
         taskrun = await self._reviews.get_taskrun(namespace, name)
         middleware.unwrap(policy.check_put_result(caller, name, taskrun))
+        step = request.query.get("step")
+        middleware.unwrap(None if step is None else policy.check_step(step, taskrun))
+        owner = taskrun if step is None else replace(taskrun, uid=names.step_owner(taskrun.uid, step))
         # An upload may take minutes, and another pod may claim the TaskRun meanwhile.
         return await self._store(
-            request, taskrun, chunks.RESULT, lambda current: policy.check_put_result(caller, name, current)
+            request, owner, chunks.RESULT, lambda current: policy.check_put_result(caller, name, current)
         )
 
     async def put_event(self, request: web.Request) -> web.StreamResponse:

@@ -176,7 +176,7 @@ class Command(ContainerProgram):
     @property
     def needs_archive(self) -> bool:
         """Whether the pod has a token for the archive, for a result that is too large for the termination message."""
-        return bool(self.tools) or (self.is_wrapped and not self.steps)
+        return bool(self.tools) or any(program.is_wrapped for program in self.programs)
 
 
 def _is_result(value: object) -> bool:

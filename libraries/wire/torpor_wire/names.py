@@ -90,6 +90,11 @@ def event_owner(uid: str) -> str:
     return f"{uid}.event"
 
 
+def step_owner(uid: str, step: str) -> str:
+    """Return the name under which the archive stores the result of a step of the TaskRun with this uid."""
+    return f"{uid}.step.{step}"
+
+
 def file_owner(uid: str, file: str) -> str:
     """Return the name under which the archive stores an output of the TaskRun with this uid."""
     return f"{uid}.file.{file}"

@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
-from typing import TypeAlias, assert_never
+from collections.abc import Callable, Iterable, Iterator
+from typing import assert_never
 
 from pydantic import ValidationError
 from torpor_crds.models import template as templates
@@ -18,6 +18,7 @@ from torpor_kubernetes.client.resources import CLAIMS, CONFIG_MAPS, EVENTS, NAME
 from torpor_wire import constants
 
 from torpor_operator.controller.archive import NotArchivedError
+from torpor_operator.controller.archive_queries import NO_ARCHIVE, ArchiveQueries
 from torpor_operator.controller.cluster_cache import ClusterCache
 from torpor_operator.controller.run_events import observed_at
 from torpor_operator.model import pod
@@ -45,6 +46,7 @@ from torpor_operator.model.snapshot import (
     TemplateSource,
     UnreadableTemplate,
 )
+from torpor_operator.model.step_parts import CombineSteps
 from torpor_operator.taskrun.builder import is_named_for_its_spec
 
 _LOG = logging.getLogger(__name__)
@@ -59,23 +61,6 @@ _PROBLEMS = 3
 _EVENTS = 50
 """Events of a pod that are read in one page; the kubelet counts repetitions on one Event."""
 
-HasRun: TypeAlias = Callable[[str, str, str], Awaitable[bool]]
-"""Whether the archive has a run, by namespace, uid and completion time. Raises NotArchivedError."""
-
-
-SettledLogsOf: TypeAlias = Callable[[str, Collection[str]], frozenset[str]]
-"""Which logs of pods, by namespace and uids, are known to be settled. Does not wait."""
-
-
-def no_logs(_namespace: str, _pods: Collection[str]) -> frozenset[str]:
-    """The SettledLogsOf of an installation without an archive."""
-    return frozenset()
-
-
-async def no_archive(_namespace: str, _uid: str, _completed: str) -> bool:
-    """The HasRun of an installation without an archive."""
-    raise NotArchivedError("there is no archive")
-
 
 def _facts_of_namespace(metadata: Object) -> NamespaceFacts:
     level = str((metadata.get("labels") or {}).get(constants.POD_SECURITY_LABEL) or "")
@@ -89,13 +74,12 @@ class QueryResolver:
     `on_forbidden` takes a namespace in which a read was refused for lack of a role.
     """
 
-    def __init__(  # noqa: PLR0913 - clients and callbacks
+    def __init__(
         self,
         api: Api,
         cluster: ClusterCache,
         evaluator: Evaluating,
-        has_run: HasRun = no_archive,
-        settled_logs: SettledLogsOf = no_logs,
+        archive: ArchiveQueries = NO_ARCHIVE,
         *,
         on_forbidden: Callable[[str], None] = lambda _: None,
     ) -> None:
@@ -103,8 +87,7 @@ class QueryResolver:
         self._api = api
         self._cluster = cluster
         self._evaluator = evaluator
-        self._has_run = has_run
-        self._settled_logs = settled_logs
+        self._archive = archive
         self._namespaces: dict[str, tuple[float, NamespaceFacts]] = {}
 
     async def resolve(self, queries: Iterable[Need], *, namespace: str = "") -> dict[Need, Answer]:
@@ -117,7 +100,7 @@ class QueryResolver:
             raise several.exceptions[0] from several
         return {query: task.result() for query, task in zip(pending, tasks, strict=True)}
 
-    async def _resolve(self, query: Need, concurrency: asyncio.Semaphore, namespace: str) -> Answer:  # noqa: C901 - a case a need
+    async def _resolve(self, query: Need, concurrency: asyncio.Semaphore, namespace: str) -> Answer:  # noqa: C901, PLR0912 - a case a need
         async with concurrency:
             match query:
                 case Evaluate():
@@ -130,6 +113,8 @@ class QueryResolver:
                     return await self._read_namespace(query)
                 case ConfirmArchived():
                     return await self._confirm_archived(query)
+                case CombineSteps():
+                    return await self._archive.combine(query)
                 case ConfirmTaskRun():
                     return await self._confirm_taskrun(query)
                 case ConfirmPod():
@@ -137,7 +122,7 @@ class QueryResolver:
                 case ConfirmPods():
                     return await self._confirm_pods(query)
                 case ConfirmLogs():
-                    return SettledLogs(self._settled_logs(query.namespace, query.pods))
+                    return SettledLogs(self._archive.settled_logs(query.namespace, query.pods))
                 case ReadPodWarning():
                     return await self._read_pod_warning(query)
                 case ReadClaimWarning():
@@ -197,7 +182,7 @@ class QueryResolver:
 
     async def _confirm_archived(self, query: ConfirmArchived) -> Answer:
         try:
-            has_run = await self._has_run(query.namespace, query.uid, query.completed)
+            has_run = await self._archive.has_run(query.namespace, query.uid, query.completed)
         except NotArchivedError as error:
             return RunNotArchived(str(error))
         return Presence.PRESENT if has_run else Presence.GONE

@@ -13,6 +13,8 @@ from torpor_expressions.value import JSON
 from torpor_wire.reason import Reason
 from torpor_wire.transitions import Patch
 
+from torpor_operator.model.step_parts import CombineSteps
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateTaskRun:
@@ -63,10 +65,7 @@ class DeletePod:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoveSchedulingGate:
-    """Remove the scheduling gate of a container task's pod, once it is claimed; `gates` are those in the cache.
-
-    `outcome_max`: most bytes of an outcome, for a pod whose containers share the limit; None for any other pod.
-    """
+    """Remove the scheduling gate of a claimed pod. `outcome_max`: its share of the outcome; None without one."""
 
     namespace: str
     name: str
@@ -261,6 +260,7 @@ Need: TypeAlias = (
     | ReadNamespace
     | ConfirmArchived
     | ConfirmLogs
+    | CombineSteps
     | ConfirmTaskRun
     | ConfirmPod
     | ConfirmPods

@@ -18,6 +18,7 @@ from torpor_wire.instance_paths import Path
 
 from torpor_operator.model.actions import Need, Notice
 from torpor_operator.model.pod import Pod
+from torpor_operator.model.step_parts import StepsCombined, StepsNotCombined
 from torpor_operator.pod_security import PodDefaults
 from torpor_operator.settings import Settings
 
@@ -117,7 +118,16 @@ class NamespaceFacts:
 
 TemplateRead: TypeAlias = TemplateSource | UnreadableTemplate
 Answer: TypeAlias = (
-    Value | ExpressionError | Presence | RunNotArchived | PodWarning | SettledLogs | TemplateRead | NamespaceFacts
+    Value
+    | ExpressionError
+    | Presence
+    | RunNotArchived
+    | PodWarning
+    | SettledLogs
+    | TemplateRead
+    | NamespaceFacts
+    | StepsCombined
+    | StepsNotCombined
 )
 
 

@@ -15,6 +15,7 @@ from torpor_wire.transitions import Claim
 
 from torpor_operator.model.actions import PatchTaskRun, RemovePodFinalizer, RemoveSchedulingGate
 from torpor_operator.model.pod import Pod, pod_name
+from torpor_operator.model.step_parts import CombineSteps, StepsCombined, StepsNotCombined
 from torpor_operator.taskrun import step
 from torpor_operator.taskrun.outcomes import container_outcome, message_share, step_results, wrapper_outcome
 from torpor_operator.taskrun.outcomes.container_outcome import (
@@ -28,9 +29,12 @@ from torpor_operator.taskrun.outcomes.container_outcome import (
     DocumentRules,
     InvalidOutcome,
 )
+from torpor_operator.taskrun.outcomes.step_results import LargeStepResults
 from torpor_operator.taskrun.step import NOTHING, Step, TaskRunView, deadline_of_attempt
 
 CLAIMANT = "operator"
+_COMBINE_SECONDS, _COMBINE_PAUSE = 900.0, 10.0
+"""How long the results of steps wait for an archive that is away, and the pause between two requests."""
 _EXIT_CODE_MAX = 125
 RESUME = "resume"
 """`next.onTimeout` of a container, which is not a name: the program itself resumes."""
@@ -79,6 +83,8 @@ def end(view: TaskRunView, pod: Pod) -> Step:
         files = outcome.files if isinstance(outcome, ContainerResult) and pod.exit_code == 0 else ()
         outcome = ContainerResult(text=str(pod.exit_code), files=files)
     match outcome:
+        case LargeStepResults() as large:
+            return _combine(view, pod, large)
         case ContainerResult(text=text, files=files):
             described = tuple(file.to_json() for file in files)
             return _patch(view, transitions.succeed(pin, text, files=described, now=view.now))
@@ -99,7 +105,29 @@ def end(view: TaskRunView, pod: Pod) -> Step:
             assert_never(other)
 
 
-def _outcome(view: TaskRunView, pod: Pod) -> ContainerOutcome:
+def _combine(view: TaskRunView, pod: Pod, large: LargeStepResults) -> Step:
+    """Store the results of steps as one result, which the archive makes. It may be away for a while."""
+    metadata = view.taskrun.metadata
+    need = CombineSteps(namespace=metadata.namespace, taskrun=metadata.name, uid=metadata.uid, parts=large.parts)
+    match view.known.get(need):
+        case StepsCombined(stored=stored):
+            described = tuple(file.to_json() for file in large.files)
+            pin = view.taskrun.pin(launch=True)
+            succeed = transitions.succeed(pin, None, stored=stored.to_json(), files=described, now=view.now)
+            return _patch(view, succeed)
+        case StepsNotCombined(message=message, is_final=True):
+            text = f"the results of the steps cannot be stored: {message}"
+            return step.fail(view, Reason.RESULT_INVALID, text, policy=retry.Policy())
+        case StepsNotCombined(message=message):
+            if view.now >= pod.ended_at + _COMBINE_SECONDS:
+                text = f"the archive did not store the results of the steps: {message}"
+                return step.fail(view, Reason.RESULT_NOT_STORED, text)
+            return Step(again_at=view.now + _COMBINE_PAUSE)
+        case _:
+            return Step(needs=(need,))
+
+
+def _outcome(view: TaskRunView, pod: Pod) -> ContainerOutcome | LargeStepResults:
     program = view.taskrun.spec.container
     if (cut := message_share.cut_message(pod.termination_message, pod.message_max)) is not None:
         return cut

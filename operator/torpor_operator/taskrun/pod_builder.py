@@ -109,6 +109,8 @@ def completed(body: dict[str, Any], taskrun: TaskRun, now: float, nonce: str) ->
     if needs_nonce := program.writes_documents or stores:
         metadata = metadata | {"annotations": metadata.get("annotations", {}) | {constants.OUTCOME_NONCE: nonce}}
     secret = _variables({constants.ENV_OUTCOME_NONCE: nonce}) if needs_nonce else []
+    if program.steps and program.main.is_wrapped:
+        secret += step_containers.wrapper_variables(program.steps[-1].name)
     command = program_words.command(program.main, MAIN, stores_files=stores)
     words = {"command": command, "args": list(program.main.args)}
     containers = [main | words | {"env": _last_of_each([*main["env"], *own, *added, *secret])}, *others]

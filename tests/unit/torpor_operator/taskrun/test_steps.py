@@ -4,7 +4,9 @@ import json
 from typing import Any
 
 import pytest
+from torpor_crds.models.archive import ArchiveEndpoint, StoredResult
 from torpor_operator.model.pod import pod_name
+from torpor_operator.model.step_parts import CombineSteps, StepsCombined, StepsNotCombined
 
 from tests.support.builders import Body, python
 from tests.support.plan_fixture import PlanFixture
@@ -140,12 +142,77 @@ def test_a_failed_step_fails_the_attempt_by_its_name() -> None:
     )
 
 
-def test_results_of_steps_that_are_too_large_together_are_refused() -> None:
-    steps = [{"name": f"s{number}", "command": ["x"]} for number in range(4)]
+DIGEST = "0" * 64
+STORED = StoredResult(size=90_000, digest=DIGEST, type="object", length=3, keys='["build","check","push"]')
+
+
+def test_a_result_of_a_step_in_the_archive_makes_the_archive_combine_all() -> None:
+    world = started()
+    world.api.combined = StepsCombined(STORED)
+    archived = {"size": 9000, "digest": DIGEST, "type": "string"}
+    built, checked = document(world, archived=archived), document(world, result=[1])
+    ends(world, {"message": "3"}, build={"message": built}, check={"message": checked})
+    run = world.run("a")
+    assert (run.status.state, run.status.stored, run.status.result) == ("Succeeded", STORED, None)
+    (need,) = (need for need in world.api.confirmed if isinstance(need, CombineSteps))
+    assert [(part.name, part.text, part.digest) for part in need.parts] == [
+        ("build", None, DIGEST),
+        ("check", "[1]", None),
+        ("push", "3", None),
+    ]
+
+
+def test_results_that_are_too_large_together_are_combined_by_the_archive() -> None:
+    steps = [{"name": f"s{number}", "command": ["x"]} for number in range(3)]
     world = started(*steps)
-    large = {"message": "x" * 3000}
-    ends(world, large, s0=large, s1=large, s2=large)
-    assert "the results of all steps have 12033 bytes as JSON" in (world.run("a").status.message or "")
+    world.api.combined = StepsCombined(STORED)
+    message = {"message": "x" * 3000}
+    ends(world, message, s0=message, s1=message)
+    assert world.run("a").status.stored == STORED
+
+
+@pytest.mark.parametrize(
+    ("answer", "state", "reason"),
+    [
+        (StepsNotCombined(message="item 0 has too many bytes", is_final=True), "Failed", "ResultInvalid"),
+        (StepsNotCombined(message="no answer"), "Running", None),
+    ],
+)
+def test_an_archive_that_does_not_combine_fails_the_task_or_is_asked_again(
+    answer: StepsNotCombined, state: str, reason: str | None
+) -> None:
+    world = started(retries={"limit": 1})
+    world.api.combined = answer
+    archived = {"size": 9000, "digest": DIGEST, "type": "string"}
+    built, checked = document(world, archived=archived), document(world, result=[1])
+    ends(world, {"message": "3"}, build={"message": built}, check={"message": checked})
+    assert (world.run("a").status.state, world.run("a").status.reason) == (state, reason)
+    if state == "Running":
+        world.advance(1000)
+        assert (world.run("a").status.state, world.run("a").status.reason) == ("UpForRetry", "ResultNotStored")
+        assert "no answer" in (world.run("a").status.message or "")
+
+
+@pytest.mark.attack
+def test_only_steps_with_a_wrapper_have_the_token_of_the_archive() -> None:
+    world = PlanFixture(task(*STEPS[:2], {"name": "plain", "command": ["x"]}, STEPS[2]), params=PARAMS)
+    world.api.archive = ArchiveEndpoint("https://archive:8443", "pem")
+    spec = pod(world.settle())["spec"]
+    steps = [*spec["initContainers"][1:], *spec["containers"]]
+    mounted = {
+        each["name"]: any(mount["name"] == "torpor-credentials" for mount in each["volumeMounts"]) for each in steps
+    }
+    assert mounted == {"build": True, "check": True, "plain": False, "main": True}
+    named = {each["name"]: (env(each).get("TORPOR_STEP"), "TORPOR_ARCHIVE_URL" in env(each)) for each in steps}
+    assert named == {
+        "build": ("build", True),
+        "check": ("check", True),
+        "plain": (None, False),
+        "main": (None, True),
+    }
+    (credentials,) = (volume for volume in spec["volumes"] if volume["name"] == "torpor-credentials")
+    audiences = [source["serviceAccountToken"]["audience"] for source in credentials["projected"]["sources"]]
+    assert audiences == ["torpor-archive"]
 
 
 @pytest.mark.parametrize(("size", "state"), [(2457, "Failed"), (2456, "Succeeded")])
