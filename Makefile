@@ -21,7 +21,7 @@ CODE := libraries crds operator triggerer archive cli worker-image local ui/torp
 # The tests start hundreds of Python processes. Each would compile all modules if none may store the bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help try version wheels wheel-test release-check release-lock release-images release-push release-sign release-verify release-files release-compare release-login release-publish docs-version audit demo docs prose test test-long ui ui-test venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-attacks \
+.PHONY: help faults soak upgrade-test try version wheels wheel-test release-check release-lock release-images release-push release-sign release-verify release-files release-compare release-login release-publish docs-version audit demo docs prose test test-long ui ui-test venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-attacks \
 	bench-archive bench-argo bench-chain bench-cli bench-failover bench-guard bench-logs bench-reduce bench-run bench-scale bench-schedules bench-sensors bench-start bench-startup \
 	bench-files bench-structure bench-triggerer bench-ui bench-ui-browser bench-views bench-workflow bench-writes mutants cli chart images runtime-folder manifest sbom uninstall load cluster kubeconfig \
 	cluster-down control-plane \
@@ -55,6 +55,15 @@ attacks: venv ## what a careless or hostile neighbour does, on a control plane o
 
 fuzz: venv ## Workflows and TaskRuns of any shape that the schemas allow: make fuzz TORPOR_FUZZ_EXAMPLES=200
 	TORPOR_FUZZ_EXAMPLES=$(or $(TORPOR_FUZZ_EXAMPLES),100) $(BIN)/pytest tests/integration/controller/test_fuzz.py
+
+faults: venv ## each fault of API server, etcd, archive, database, node and processes once, and a kill after each write
+	$(BIN)/python -m tests.integration.faults --writes 200 $(BENCH)
+
+soak: venv ## an hour of random faults: make soak BENCH="--minutes 20"; the report: docs/design/figures/soak.json
+	$(BIN)/python -m tests.integration.faults --minutes 60 --into docs/design/figures/soak.json $(BENCH)
+
+upgrade-test: venv ## from the previous release to this one and back, with runs under way: docs/design/figures/upgrade.json
+	$(BIN)/python -m tests.integration.upgrade --into docs/design/figures/upgrade.json $(BENCH)
 
 e2e: venv ## the tests with real pods
 	$(BIN)/pytest tests/e2e

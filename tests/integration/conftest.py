@@ -164,9 +164,12 @@ def eventually(holds: Callable[[], bool], what: str) -> None:
         time.sleep(0.1)
 
 
-def install(server: Server) -> None:
-    """Install everything of ours but the Deployments, and wait until the API server acts on it."""
-    installed = list(yaml.safe_load_all((ROOT / "manifests/install.yaml").read_text()))
+def install(server: Server, manifest: str = "") -> None:
+    """Install everything of ours but the Deployments, and wait until the API server acts on it.
+
+    `manifest`: the YAML of another version.
+    """
+    installed = list(yaml.safe_load_all(manifest or (ROOT / "manifests/install.yaml").read_text()))
     documents = [document for document in installed if document["kind"] != "Deployment"]
     policy, last = readiness.marker(documents)
     for path in _BINDINGS_OF_EARLIER_VERSIONS:

@@ -46,14 +46,15 @@ class Plane:
             yield
         finally:
             daemon.start(control_plane.API_SERVER, argv, folder=self.state)
-            self._await_ready()
+            self.await_ready()
 
     def _found(self) -> daemon.Daemon:
         process = daemon.find(control_plane.API_SERVER, folder=self.state)
         assert process is not None
         return process
 
-    def _await_ready(self) -> None:
+    def await_ready(self) -> None:
+        """Wait until the API server serves all kinds."""
         deadline = time.monotonic() + _READY_LIMIT
         while not self._answers():
             assert time.monotonic() < deadline, "the API server has not come back"

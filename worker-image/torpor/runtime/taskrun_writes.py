@@ -35,8 +35,14 @@ def claim(
     """Claim the segment for this process."""
     who = transitions.Claim(launch.pod, launch.pod_uid, launch.nonce, launch.source)
     patch = transitions.claim(launch.pin(State.SCHEDULED), who, started=launch.started, now=now)
-    retry_policy = retry_policy._replace(forbidden=CLAIM_FORBIDDEN_S)
-    return status_patch.write(transport, launch.path(), patch, claim_state_of(launch), retry_policy)
+    retry_policy, state_of = retry_policy._replace(forbidden=CLAIM_FORBIDDEN_S), claim_state_of(launch)
+    settled = status_patch.write(transport, launch.path(), patch, state_of, retry_policy)
+    if not isinstance(settled, status_patch.WriteLost):
+        return settled
+    # A proxy may have sent the patch twice. The second response then says that our own claim was first.
+    observed = status_patch.read(transport, launch.path(), retry_policy)
+    is_ours = isinstance(observed, status_patch.WriteStored) and state_of(observed.body) is status_patch.WriteState.MINE
+    return observed if is_ours else settled
 
 
 def claim_state_of(launch: Launch) -> Callable[[Any], status_patch.WriteState]:

@@ -58,6 +58,8 @@ class PodProcesses:
     """The processes of one node. `server` and `ca` are the API server's address and CA certificate for pods."""
 
     def __init__(self, api: Api, *, folder: Path, server: str, ca: str) -> None:
+        self.python_paths: dict[str, str] = {}
+        """Of images that have the worker of another version."""
         self.notes = folder / "notes"
         self.notes.touch()
         self._api = api
@@ -117,7 +119,7 @@ class PodProcesses:
         own |= {each["name"]: pod["metadata"]["uid"] for each in variables if "valueFrom" in each}
         return own | {
             "PATH": os.environ["PATH"],
-            "PYTHONPATH": PYTHON_PATH,
+            "PYTHONPATH": self.python_paths.get(pod["spec"]["containers"][0].get("image", ""), PYTHON_PATH),
             "KUBERNETES_SERVICE_HOST": str(self._server.hostname),
             "KUBERNETES_SERVICE_PORT": str(self._server.port),
             ENV_NOTES: str(self.notes),

@@ -73,6 +73,20 @@ def test_a_claim_of_ours_that_arrives_late_is_not_taken_for_anothers(
     assert pod.status["state"] == "Succeeded"
 
 
+def test_a_claim_that_a_proxy_sent_twice_is_ours(task: Callable[..., TaskPod], cluster: TaskRunApi) -> None:
+    pod = task(COUNTED)
+
+    def twice(write: Callable[[], object]) -> object:
+        write()
+        return write()
+
+    cluster.patch_faults = [twice]  # type: ignore[list-item]
+
+    assert pod.run() == 0
+    assert pod.status["state"] == "Succeeded"
+    assert cluster.begun == 1
+
+
 def test_an_unclear_claim_that_another_pod_won_ends_without_user_code(
     task: Callable[..., TaskPod], cluster: TaskRunApi, api_faults: type[ApiFaults]
 ) -> None:

@@ -1,0 +1,87 @@
+"""`python -m tests.integration.faults`: each disruption once, or with `--minutes` random ones. Prints a report as JSON.
+
+Ends with status 1 if a run is lost, or user code is repeated.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+
+from torpor_dev.console import say
+
+from tests.integration.archive import databases
+from tests.integration.faults.campaign import Campaign
+from tests.integration.faults.disruptions import DISRUPTIONS
+from tests.integration.faults.environment import open_installation, open_plane
+
+
+def main() -> None:
+    """Read the options, run, and print the report."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=0.0, help="how long random disruptions follow each other")
+    parser.add_argument("--seed", default=str(int(time.time())), help="determines the disruptions")
+    parser.add_argument("--only", action="append", default=[], help="a disruption; repeatable")
+    parser.add_argument("--writes", type=int, default=0, help="kill after each n-th write up to this; 0: no such kills")
+    parser.add_argument("--into", type=Path, help="file for the JSON")
+    given = parser.parse_args()
+    with _campaign(given.seed) as campaign:
+        campaign.warm_up()
+        began = time.monotonic()
+        if given.minutes:
+            _soak(campaign, Random(given.seed), began + 60 * given.minutes)
+        else:
+            for name in given.only or DISRUPTIONS:
+                campaign.disrupt(name)
+        if given.writes:
+            _kill_at_writes(campaign, given.writes)
+        campaign.report.seconds = time.monotonic() - began
+        body = {"seed": given.seed, **campaign.close().summary()}
+    text = json.dumps(body, indent=1) + "\n"
+    sys.stdout.write(text)
+    if given.into:
+        given.into.write_text(text)
+    sys.exit(bool(body["lost"] or body["repeated"]))
+
+
+def _soak(campaign: Campaign, random: Random, end: float) -> None:
+    names = [*DISRUPTIONS]
+    number = 0
+    while time.monotonic() < end:
+        random.shuffle(names)
+        for name in names:
+            number += 1
+            campaign.disrupt(name, number=number)
+            if time.monotonic() >= end:
+                break
+
+
+def _kill_at_writes(campaign: Campaign, most: int) -> None:
+    campaign.installation.keeps_journals = False
+    for kind in ("operator", "triggerer"):
+        say(f"the {kind} was killed after each of its first {campaign.kill_at_each_write(kind, last=most)} writes")
+
+
+@contextmanager
+def _campaign(seed: str) -> Iterator[Campaign]:
+    with tempfile.TemporaryDirectory(prefix="torpor-faults-", ignore_cleanup_errors=True) as name:
+        folder = Path(name).resolve()
+        (folder / "files").mkdir()
+        with open_plane(folder / "plane") as plane, databases.postgresql() as server:
+            database = databases.make(server, "archive", folder)
+            with open_installation(plane, folder / "files", database) as installation:
+                campaign = Campaign(installation=installation, seed=seed)
+                try:
+                    yield campaign
+                except BaseException:
+                    say(installation.logs())
+                    raise
+
+
+if __name__ == "__main__":
+    main()

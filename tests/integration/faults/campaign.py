@@ -1,0 +1,118 @@
+"""Runs the reference workflow again and again under faults, and judges each run by the faultless one."""
+
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from random import Random
+
+from torpor_dev.console import say
+
+from tests.integration.faults import reference
+from tests.integration.faults.component_disruptions import kill_after
+from tests.integration.faults.disruptions import DISRUPTIONS, Disruption
+from tests.integration.faults.environment import open_namespace
+from tests.integration.faults.installation import Installation
+from tests.integration.faults.report import Report, Round
+from tests.integration.faults.scene import Scene
+
+_NONE = Disruption(what="nothing")
+_QUIET = 1.5
+
+
+@dataclass(kw_only=True, eq=False)
+class Campaign:
+    """`seed` determines which disruptions come, and when. Each run has a namespace of its own."""
+
+    installation: Installation
+    seed: str
+    report: Report = field(default_factory=Report)
+
+    def warm_up(self) -> None:
+        """Run until the operators know the archive: pods that they created before fail with large results."""
+        while True:
+            with self._scene("warm-up") as scene:
+                scene.finish()
+                if not scene.judge()[0]:
+                    return
+
+    def disrupt(self, name: str, *, number: int = 0) -> Round:
+        """Run the reference workflow once under a disruption."""
+        disruption = DISRUPTIONS.get(name, _NONE)
+        seed = f"{self.seed}/{name}/{number}"
+        with self._scene(seed) as scene:
+            began = time.monotonic()
+            self.installation.disturb(disruption.rates or {})
+            try:
+                if disruption.strike is not None:
+                    disruption.strike(scene)
+                scene.finish()
+            finally:
+                self.installation.disturb({})
+            return self._judge(scene, name, seed, began)
+
+    def kill_at_each_write(self, kind: str, *, first: int = 1, step: int = 1, last: int = 1000) -> int:
+        """Kill the leader, or a triggerer, after the n-th write of a run, for each n. Returns the highest n."""
+        for number in range(first, last + 1, step):
+            self.await_quiet()
+            with self._scene(f"{self.seed}/{kind}/{number}") as scene:
+                began = time.monotonic()
+                killed = self._arm(kind, number)
+                scene.finish()
+                happened = any(each.is_set() for each in killed)
+                for proxy in self.installation.proxies:
+                    proxy.on_write = None
+                self._judge(scene, f"{kind} killed at write {number}" if happened else "none", scene.run, began)
+            if not happened:
+                return number - step
+        return last
+
+    def await_quiet(self) -> None:
+        """Wait until an operator leads, and no component has written for a moment."""
+        self.installation.await_leader()
+        seen, since = -1, time.monotonic()
+
+        def is_quiet() -> bool:
+            nonlocal seen, since
+            writes = sum(proxy.writes for proxy in self.installation.proxies)
+            if writes != seen:
+                seen, since = writes, time.monotonic()
+            return time.monotonic() - since >= _QUIET
+
+        self.installation.until(is_quiet, "no component writes")
+
+    def close(self) -> Report:
+        """Count what the proxies and the processes did."""
+        for proxy in self.installation.proxies:
+            self.report.requests.update({str(fault): count for fault, count in proxy.struck.items()})
+        self.report.starts.update(
+            {name: component.starts - 1 for name, component in self.installation.components.items()}
+        )
+        return self.report
+
+    def _arm(self, kind: str, number: int) -> list[threading.Event]:
+        components = [self.installation.await_leader()] if kind == "operator" else self.installation.of(kind)
+        return [kill_after(component, number) for component in components]
+
+    @contextmanager
+    def _scene(self, seed: str) -> Iterator[Scene]:
+        installation = self.installation
+        namespace = open_namespace(installation, f"faults-{uuid.uuid4().hex[:8]}")
+        installation.await_leader()
+        installation.until(installation.archive_is_published, "the archive is published")
+        run = installation.submit(namespace, reference.TASKS)
+        yield Scene(installation=installation, namespace=namespace, run=run, random=Random(seed))
+        installation.request("DELETE", f"/api/v1/namespaces/{namespace}")
+
+    def _judge(self, scene: Scene, name: str, seed: str, began: float) -> Round:
+        lost, repeated = scene.judge()
+        seconds = time.monotonic() - began
+        judged = Round(disruption=name, seed=seed, seconds=seconds, lost=lost, repeated=repeated)
+        self.report.rounds.append(judged)
+        self.report.checks += scene.checks
+        self.report.taskruns += len(reference.FAULTLESS.taskruns)
+        wrong = "" if judged.right else f": lost {lost}, repeated {repeated}"
+        say(f"{name}, {seconds:.0f} s{wrong}")
+        return judged

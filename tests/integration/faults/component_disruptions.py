@@ -1,0 +1,119 @@
+"""Disruptions of components: killed at a write, suspended for longer than a Lease, a wrong clock, no database."""
+
+import signal
+import threading
+import time
+from pathlib import Path
+
+from torpor_dev import cache
+from torpor_dev.offline import debian
+
+from tests.integration.faults.component import Component
+from tests.integration.faults.scene import Scene
+
+_AWAY = 4.0
+_LEASE = 17.0
+_FAKETIME = "usr/lib/*/faketime/libfaketime.so.1"
+
+
+def kill_after(component: Component, writes: int) -> threading.Event:
+    """Kill a component after so many writes from now on, before it gets the response. Returns whether it happened."""
+    target, killed = component.proxy.writes + writes, threading.Event()
+
+    def on_write(done: int) -> None:
+        if done >= target and not killed.is_set():
+            killed.set()
+            component.send(signal.SIGKILL)
+
+    component.proxy.on_write = on_write
+    return killed
+
+
+def kill_leader(scene: Scene) -> None:
+    """Kill the leader after a random write."""
+    leader = scene.installation.await_leader()
+    killed = kill_after(leader, scene.random.randrange(1, 40))
+    scene.installation.until(lambda: killed.is_set() or scene.step(), "the leader is killed")
+    leader.proxy.on_write = None
+
+
+def kill_triggerers(scene: Scene) -> None:
+    """Kill each triggerer after one of its next writes."""
+    triggerers = scene.installation.of("triggerer")
+    killed = [kill_after(triggerer, scene.random.randrange(1, 3)) for triggerer in triggerers]
+    scene.installation.until(lambda: any(each.is_set() for each in killed) or scene.step(), "a triggerer is killed")
+    for triggerer in triggerers:
+        triggerer.proxy.on_write = None
+
+
+def kill_all(scene: Scene) -> None:
+    """Kill all components in the same moment."""
+    scene.reach_any()
+    for component in scene.installation.components.values():
+        component.send(signal.SIGKILL)
+
+
+def suspend_leader(scene: Scene) -> None:
+    """Suspend the leader until another leads: then two processes believe that they lead."""
+    scene.reach_any()
+    leader = scene.installation.await_leader()
+    leader.send(signal.SIGSTOP)
+    try:
+        scene.installation.until(lambda: scene.installation.leader() is not leader, "another leads")
+        scene.installation.await_leader()
+    finally:
+        leader.send(signal.SIGCONT)
+
+
+def suspend_triggerer(scene: Scene) -> None:
+    """Suspend a triggerer until the other has its waits."""
+    scene.reach_any()
+    triggerer = scene.random.choice(scene.installation.of("triggerer"))
+    triggerer.send(signal.SIGSTOP)
+    try:
+        _pass_seconds(scene, _LEASE)
+    finally:
+        triggerer.send(signal.SIGCONT)
+
+
+def kill_archive(scene: Scene) -> None:
+    """Kill the archive, and keep it away for some seconds."""
+    scene.reach_any()
+    (archive,) = scene.installation.of("archive")
+    archive.held = True
+    archive.kill()
+    _pass_seconds(scene, _AWAY)
+    archive.held = False
+
+
+def stop_database(scene: Scene) -> None:
+    """Kill the server of the database, and start it again."""
+    scene.reach_any()
+    scene.installation.database.stop()
+    try:
+        _pass_seconds(scene, _AWAY)
+    finally:
+        scene.installation.database.start()
+
+
+def shift_clocks(scene: Scene) -> None:
+    """Restart an operator with a clock that is a minute fast, and a triggerer with one that is a minute slow."""
+    library = faketime()
+    leader, triggerer = scene.installation.await_leader(), scene.installation.of("triggerer")[0]
+    for component, offset in ((leader, "+60s"), (triggerer, "-60s")):
+        component.kill()
+        component.start({"LD_PRELOAD": str(library), "FAKETIME": offset, "FAKETIME_DONT_FAKE_MONOTONIC": "1"})
+    scene.finish()
+    for component in (leader, triggerer):
+        component.kill()
+
+
+def faketime() -> Path:
+    """The library of Debian's libfaketime."""
+    folder = debian.unpack(debian.fetch("libfaketime"), cache.folder("debian", "unpacked-faketime"))
+    return next(folder.glob(_FAKETIME))
+
+
+def _pass_seconds(scene: Scene, seconds: float) -> None:
+    end = time.monotonic() + seconds
+    scene.installation.until(lambda: (scene.step(), time.monotonic() >= end)[1], "time passes")

@@ -1,0 +1,140 @@
+"""Builds the installation of these tests on a control plane of its own, and removes both at the end."""
+
+import asyncio
+import ssl
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import AsyncExitStack, contextmanager
+from pathlib import Path
+from random import Random
+from typing import Any, TypeVar
+
+import aiohttp
+import yaml
+from torpor_dev import control_plane
+from torpor_kubernetes.client import http
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.timing import SystemClock
+
+from tests.integration.archive.databases import Postgresql, Sqlite
+from tests.integration.conftest import _connect, _content, _namespace_manifest, install
+from tests.integration.controller.pods.processes import PodProcesses
+from tests.integration.faults.faulty_proxy import FaultyProxy
+from tests.integration.faults.installation import Installation
+from tests.integration.faults.node import Node
+from tests.integration.faults.release import CURRENT, Release
+from tests.support.controller_process import Plane
+
+T = TypeVar("T")
+Call = Callable[[Coroutine[Any, Any, T]], T]
+
+
+@contextmanager
+def open_plane(state: Path, release: Release = CURRENT) -> Iterator[Plane]:
+    """Start a control plane with the kinds, policies and roles of a release."""
+    kubeconfig = control_plane.start(state)
+    server = _connect(kubeconfig)
+    try:
+        install(server, release.manifest)
+        yield Plane(state=state, kubeconfig=kubeconfig, server=server)
+    finally:
+        server.administrator.clear()
+        server.stranger.clear()
+        control_plane.stop(state)
+
+
+@contextmanager
+def open_installation(
+    plane: Plane, folder: Path, database: Sqlite | Postgresql, *, seed: int = 0, release: Release = CURRENT
+) -> Iterator[Installation]:
+    """Start all components of a release."""
+    random = Random(seed)
+    with _background() as call:
+        stack = AsyncExitStack()
+        try:
+            installation = call(_build(plane, folder, database, random, release, stack, call))
+            installation.node.start()
+            try:
+                installation.start()
+                yield installation
+            finally:
+                installation.stop()
+                installation.node.stop()
+        finally:
+            call(stack.aclose())
+
+
+def open_namespace(installation: Installation, name: str) -> str:
+    """Create a namespace in which Workflows may run."""
+    for document in yaml.safe_load_all(_namespace_manifest(name)):
+        installation.server.apply(document)
+    return name
+
+
+@contextmanager
+def _background() -> Iterator[Callable[[Coroutine[Any, Any, Any]], Any]]:
+    """An event loop in a thread, and a function that runs a coroutine in it and waits."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    try:
+        yield lambda coroutine: asyncio.run_coroutine_threadsafe(coroutine, loop).result(timeout=180)
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+async def _build(  # noqa: PLR0913, PLR0917
+    plane: Plane,
+    folder: Path,
+    database: Sqlite | Postgresql,
+    random: Random,
+    release: Release,
+    stack: AsyncExitStack,
+    call: Callable[[Coroutine[Any, Any, Any]], Any],
+) -> Installation:
+    authority = _authority(plane.kubeconfig)
+
+    async def open_proxy(tls: ssl.SSLContext | None = None) -> FaultyProxy:
+        connector = aiohttp.TCPConnector(limit=0, ssl=ssl.create_default_context(cadata=authority))
+        session = aiohttp.ClientSession(
+            connector=connector, timeout=aiohttp.ClientTimeout(total=None), auto_decompress=False
+        )
+        proxy = FaultyProxy(
+            upstream=plane.server.url,
+            session=await stack.enter_async_context(session),
+            random=Random(random.random()),
+        )
+        runner = await proxy.open(tls)
+        stack.push_async_callback(runner.cleanup)
+        return proxy
+
+    tls = _serving_tls(plane)
+    pods_proxy = await open_proxy(tls)
+    transport = await stack.enter_async_context(http.connect(str(plane.kubeconfig), program="tests-kubelet"))
+    api = Api(transport, SystemClock())
+    pods = PodProcesses(api, folder=folder, server=pods_proxy.url, ca=authority)
+    return Installation(
+        plane=plane,
+        node=Node(api=api, pods=pods, call=call),
+        folder=folder,
+        database=database,
+        random=random,
+        open_proxy=lambda: call(open_proxy()),
+        pods=pods_proxy,
+        pods_tls=tls,
+        release=release,
+    )
+
+
+def _serving_tls(plane: Plane) -> ssl.SSLContext:
+    """The side of a server that task pods trust: with the certificate of the API server, which is for 127.0.0.1."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(plane.state / "pki/apiserver.crt", plane.state / "pki/apiserver.key")
+    return context
+
+
+def _authority(kubeconfig: Path) -> str:
+    cluster = yaml.safe_load(kubeconfig.read_text())["clusters"][0]["cluster"]
+    return _content(cluster, "certificate-authority", kubeconfig)

@@ -1,0 +1,90 @@
+"""One run of the reference workflow in an installation, and what a disruption needs to know of it."""
+
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from torpor_wire.state import TERMINAL
+
+from tests.integration.conftest import collection
+from tests.integration.faults import reference
+from tests.integration.faults.installation import Installation, has_ended
+from tests.support import run_invariants
+
+Object = dict[str, Any]
+_APPROVAL = {"torpor.dev/approval": "approved", "torpor.dev/approval-by": "admin"}
+_MERGE = "application/merge-patch+json"
+
+
+@dataclass(kw_only=True, eq=False)
+class Scene:
+    """`checks` counts how often the invariants were checked."""
+
+    installation: Installation
+    namespace: str
+    run: str
+    random: Random
+    checks: int = 0
+    approved: bool = field(default=False)
+
+    def taskruns(self) -> list[Object]:
+        return self.installation.taskruns(self.namespace, self.run)
+
+    def workflow(self) -> Object:
+        return self.installation.workflow(self.namespace, self.run)
+
+    def running_pods(self) -> list[Object]:
+        """The pods of the run whose containers run."""
+        uids = {run["metadata"]["uid"] for run in self.taskruns()}
+        return [
+            pod
+            for pod in self.installation.items("pods", self.namespace)
+            if pod.get("status", {}).get("phase") == "Running"
+            and "deletionTimestamp" not in pod["metadata"]
+            and any(owner["uid"] in uids for owner in pod["metadata"].get("ownerReferences", []))
+        ]
+
+    def step(self) -> bool:
+        """Approve what waits for it, and check the invariants. Returns whether the run has ended."""
+        runs = self.taskruns()
+        pods = self.installation.items("pods", self.namespace)
+        uids = {run["metadata"]["uid"] for run in runs}
+        own = [pod for pod in pods if any(owner["uid"] in uids for owner in pod["metadata"].get("ownerReferences", []))]
+        run_invariants.check(runs, own, 50)
+        self.checks += 1
+        self._approve(runs)
+        return has_ended(self.workflow())
+
+    def reach(self, notes: int) -> None:
+        """Wait until so many processes of tasks have started, or the run has ended."""
+        self.installation.until(
+            lambda: self.step() or len(self.installation.notes(self.taskruns())) >= notes,
+            f"{notes} notes of {self.run}",
+        )
+
+    def reach_any(self) -> None:
+        """Wait for a random moment of the run."""
+        self.reach(self.random.randrange(reference.NOTES - 3))
+
+    def finish(self) -> None:
+        """Wait for the end of the run."""
+        self.installation.until(self.step, f"the end of {self.run}: {self._open()}")
+
+    def judge(self) -> tuple[list[str], list[str]]:
+        """Return what differs from a faultless run, and which notes are repeated."""
+        runs = self.taskruns()
+        found = reference.ending(self.workflow(), runs)
+        return reference.differences(found), reference.repeated(self.installation.notes(runs))
+
+    def _open(self) -> list[str]:
+        return [run["metadata"]["name"] for run in self.taskruns() if run["status"]["state"] not in TERMINAL]
+
+    def _approve(self, runs: list[Object]) -> None:
+        for run in runs:
+            if run["spec"]["task"] == "ask" and run["status"]["state"] == "Deferred" and not self.approved:
+                path = f"{collection('taskruns', self.namespace)}/{run['metadata']['name']}"
+                answer = self.installation.request(
+                    "PATCH", path, {"metadata": {"annotations": _APPROVAL}}, content_type=_MERGE
+                )
+                answer.expect(200)
+                self.approved = True

@@ -1,0 +1,92 @@
+"""Disruptions of the control plane: API server and etcd, their answers, and their certificates."""
+
+import ssl
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from tests.integration.faults import etcd
+from tests.integration.faults.proxy_faults import ProxyFault
+from tests.integration.faults.scene import Scene
+
+_AWAY = 4.0
+
+
+def kill_api_server(scene: Scene) -> None:
+    """Kill the API server, and start it on the same data."""
+    scene.reach_any()
+    with scene.installation.plane.down():
+        time.sleep(1)
+
+
+def freeze_api_server(scene: Scene) -> None:
+    """Let the API server take connections and answer nothing."""
+    scene.reach_any()
+    with scene.installation.plane.frozen():
+        time.sleep(_AWAY)
+
+
+def kill_etcd(scene: Scene) -> None:
+    """Kill etcd, and start it on the same data."""
+    scene.reach_any()
+    with etcd.down(scene.installation.plane):
+        time.sleep(1)
+
+
+def compact_etcd(scene: Scene) -> None:
+    """Compact etcd while all watches are cut: they begin again at a revision that is gone."""
+    scene.reach_any()
+    _disturb(scene, {ProxyFault.CUT_WATCH: 1.0, ProxyFault.DROP: 1.0})
+    etcd.compact(scene.installation.plane)
+
+
+def reject_credentials(scene: Scene) -> None:
+    """Answer 401 to all components. Task pods have tokens of their own, and are not struck."""
+    scene.reach_any()
+    _disturb(scene, {ProxyFault.UNAUTHORIZED: 1.0}, pods=False)
+
+
+def expire_certificate(scene: Scene) -> None:
+    """Serve task pods with a certificate that has expired, and then with the valid one again."""
+    scene.reach_any()
+    plane, context = scene.installation.plane, scene.installation.pods_tls
+    expired = _expired(plane.state / "pki", scene.installation.folder / "expired.crt")
+    _load(context, expired, plane.state / "pki/apiserver.key")
+    end = time.monotonic() + _AWAY
+    scene.installation.until(lambda: (scene.step(), time.monotonic() >= end)[1], "the certificate is renewed")
+    _load(context, plane.state / "pki/apiserver.crt", plane.state / "pki/apiserver.key")
+
+
+def _disturb(scene: Scene, rates: dict[ProxyFault, float], *, pods: bool = True) -> None:
+    proxies = [proxy for proxy in scene.installation.proxies if pods or proxy is not scene.installation.pods]
+    for proxy in proxies:
+        proxy.rates = rates
+    end = time.monotonic() + _AWAY
+    scene.installation.until(lambda: (scene.step(), time.monotonic() >= end)[1], "the disturbance ends")
+    for proxy in proxies:
+        proxy.rates = {}
+
+
+def _load(context: ssl.SSLContext, certificate: Path, key: Path) -> None:
+    """Give the certificate to the connections that are accepted from now on."""
+    context.load_cert_chain(certificate, key)
+
+
+def _expired(pki: Path, target: Path) -> Path:
+    """Issue the certificate of the API server again, as it was until yesterday."""
+    served = x509.load_pem_x509_certificate((pki / "apiserver.crt").read_bytes())
+    authority = x509.load_pem_x509_certificate((pki / "ca.crt").read_bytes())
+    key = serialization.load_pem_private_key((pki / "ca.key").read_bytes(), password=None)
+    assert isinstance(key, ec.EllipticCurvePrivateKey)
+    now = datetime.now(UTC)
+    builder = x509.CertificateBuilder(subject_name=served.subject, issuer_name=authority.subject)
+    builder = builder.public_key(served.public_key()).serial_number(x509.random_serial_number())
+    builder = builder.not_valid_before(now - timedelta(days=2)).not_valid_after(now - timedelta(days=1))
+    for extension in served.extensions:
+        builder = builder.add_extension(extension.value, extension.critical)
+    target.write_bytes(builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
+    return target

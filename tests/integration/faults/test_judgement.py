@@ -1,0 +1,42 @@
+"""Which fault strikes which request, and what counts as lost or repeated."""
+
+import pytest
+
+from tests.integration.faults import reference
+from tests.integration.faults.proxy_faults import ProxyFault, choose
+
+RATES = {ProxyFault.DROP: 0.25, ProxyFault.REPEAT: 0.25, ProxyFault.CUT_WATCH: 0.25}
+
+
+@pytest.mark.parametrize(
+    ("method", "watch", "draw", "fault"),
+    [
+        ("GET", False, 0.2, ProxyFault.DROP),
+        ("GET", False, 0.3, None),
+        ("PATCH", False, 0.3, ProxyFault.REPEAT),
+        ("PATCH", False, 0.6, None),
+        ("GET", True, 0.3, ProxyFault.CUT_WATCH),
+        ("GET", True, 0.6, None),
+    ],
+)
+def test_a_fault_strikes_only_requests_of_its_kind(
+    method: str, draw: float, fault: ProxyFault | None, *, watch: bool
+) -> None:
+    assert choose(RATES, draw, method=method, watch=watch) is fault
+
+
+def test_a_lost_task_and_another_attempt_are_differences() -> None:
+    runs = dict(reference.FAULTLESS.taskruns)
+    del runs["size"]
+    runs["items"] = ("Succeeded", 2, 0)
+    found = reference.FAULTLESS._replace(taskruns=runs)
+
+    assert reference.differences(reference.FAULTLESS) == []
+    assert reference.differences(found) == [
+        "taskruns items: ('Succeeded', 2, 0) instead of ('Succeeded', 1, 0)",
+        "taskruns size: None instead of ('Succeeded', 1, 0)",
+    ]
+
+
+def test_a_second_process_of_one_launch_is_repeated() -> None:
+    assert reference.repeated(["uid 1 0 0", "uid 1 0 1", "uid 1 0 0"]) == ["uid 1 0 0"]
