@@ -1,18 +1,30 @@
 """Disruptions of components: killed at a write, suspended for longer than a Lease, a wrong clock, no database."""
 
+import asyncio
 import signal
 import threading
 import time
 from pathlib import Path
 
+import asyncpg
 from torpor_dev import cache
 from torpor_dev.offline import debian
 
+from tests.integration.archive.databases import Postgresql
 from tests.integration.faults.component import Component
 from tests.integration.faults.scene import Scene
 
 _AWAY = 4.0
 _LEASE = 17.0
+_TABLES = "SELECT relid::regclass AS name FROM pg_stat_user_tables"
+_FULL = f"""
+CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS
+  $body$ BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = '53100'; END $body$;
+DO $do$ DECLARE each record; BEGIN FOR each IN {_TABLES} LOOP
+  EXECUTE format('CREATE TRIGGER full_disk BEFORE INSERT ON %s EXECUTE FUNCTION full_disk()', each.name);
+END LOOP; END $do$
+"""
+_FREE = "DROP FUNCTION full_disk() CASCADE"
 _FAKETIME = "usr/lib/*/faketime/libfaketime.so.1"
 
 
@@ -94,6 +106,26 @@ def stop_database(scene: Scene) -> None:
         _pass_seconds(scene, _AWAY)
     finally:
         scene.installation.database.start()
+
+
+def fill_database(scene: Scene) -> None:
+    """Let PostgreSQL refuse each new row with the error of a full disk, and then take rows again."""
+    scene.reach_any()
+    database = scene.installation.database
+    assert isinstance(database, Postgresql), "SQLite has no error that can be raised from outside"
+    asyncio.run(_execute(database.url, _FULL))
+    try:
+        _pass_seconds(scene, _AWAY)
+    finally:
+        asyncio.run(_execute(database.url, _FREE))
+
+
+async def _execute(url: str, statement: str) -> None:
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute(statement)
+    finally:
+        await connection.close()
 
 
 def shift_clocks(scene: Scene) -> None:

@@ -68,6 +68,9 @@ DISRUPTIONS: Mapping[str, Disruption] = {
     "database killed": Disruption(
         what="the database of the archive is away for seconds", strike=components.stop_database
     ),
+    "database full": Disruption(
+        what="the database refuses new rows for lack of space for seconds", strike=components.fill_database
+    ),
     "node lost": Disruption(what="a pod is lost with its node", strike=nodes.lose, relaunches=True),
     "node drained": Disruption(what="a pod is evicted by the API", strike=nodes.drain, relaunches=True),
     "node out of disk": Disruption(what="a pod is evicted by the kubelet", strike=nodes.evict, relaunches=True),

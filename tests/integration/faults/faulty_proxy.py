@@ -21,6 +21,8 @@ from tests.integration.faults.proxy_faults import ProxyFault, choose
 
 _FORWARDED = ("Authorization", "Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 _RETURNED = ("Content-Type", "Content-Encoding", "Retry-After", "Warning")
+_ENDS = frozenset({ProxyFault.CUT_WATCH, ProxyFault.EXPIRE_WATCH})
+_WATCH_STEP = 1.0
 _BODY_MAX = 16 * 1024 * 1024
 _STATUSES = {
     ProxyFault.TOO_MANY_REQUESTS: (429, "TooManyRequests"),
@@ -59,7 +61,7 @@ class FaultyProxy:
     async def _pass(self, request: web.Request) -> web.StreamResponse:
         watch = request.query.get("watch") in {"1", "true"}
         fault = choose(self.rates, self.random.random(), method=request.method, watch=watch)
-        if fault is not None:
+        if fault is not None and fault not in _ENDS:
             self.struck[fault] += 1
         body = await request.read()
         match fault:
@@ -67,8 +69,6 @@ class FaultyProxy:
                 return _abort(request)
             case ProxyFault.TOO_MANY_REQUESTS | ProxyFault.SERVER_ERROR | ProxyFault.UNAUTHORIZED:
                 return _failed(fault)
-            case ProxyFault.EXPIRE_WATCH:
-                return _expired()
             case ProxyFault.DELAY:
                 await asyncio.sleep(self.random.random())
         try:
@@ -80,16 +80,40 @@ class FaultyProxy:
                 if fault is ProxyFault.LOSE_RESPONSE:
                     await answer.read()
                     return _abort(request)
-                with suppress(TimeoutError):  # a watch that is cut
-                    cut = self.random.random() if fault is ProxyFault.CUT_WATCH else None
-                    async with asyncio.timeout(cut):
-                        return await _forward(request, answer)
+                if watch and answer.ok:
+                    return await self._forward_watch(request, answer)
+                return await _forward(request, answer)
         except aiohttp.ClientError:
             pass
         return _abort(request)
 
+    async def _forward_watch(self, request: web.Request, answer: aiohttp.ClientResponse) -> web.StreamResponse:
+        """Pass on a stream. At each part, and each second, it may be cut, or expire."""
+        response = await _begin(request, answer)
+        with suppress(ConnectionResetError):  # the caller has gone
+            while True:
+                fault = choose(self.rates, self.random.random(), method="GET", watch=True)
+                if fault in _ENDS:
+                    self.struck[fault] += 1
+                if fault is ProxyFault.CUT_WATCH:
+                    return _abort(request)
+                if fault is ProxyFault.EXPIRE_WATCH:
+                    await response.write(_EXPIRED)
+                    break
+                try:
+                    async with asyncio.timeout(_WATCH_STEP):
+                        chunk = await answer.content.readany()
+                except TimeoutError:
+                    continue
+                if not chunk:
+                    break
+                await response.write(chunk)
+            await response.write_eof()
+        return response
+
     def _send(self, request: web.Request, body: bytes) -> "aiohttp.client._RequestContextManager":
-        headers = {name: request.headers[name] for name in _FORWARDED if name in request.headers}
+        headers = {"Accept-Encoding": "identity"}
+        headers |= {name: request.headers[name] for name in _FORWARDED if name in request.headers}
         url = URL(self.upstream + request.raw_path, encoded=True)
         return self.session.request(request.method, url, data=body or None, headers=headers)
 
@@ -104,15 +128,21 @@ def _is_uncounted(path: str) -> bool:
     return "/leases" in path or "/events" in path or "reviews" in path
 
 
-async def _forward(request: web.Request, answer: aiohttp.ClientResponse) -> web.StreamResponse:
+async def _begin(request: web.Request, answer: aiohttp.ClientResponse) -> web.StreamResponse:
     returned = {name: answer.headers[name] for name in _RETURNED if name in answer.headers}
     response = web.StreamResponse(status=answer.status, headers=returned)
     await response.prepare(request)
+    return response
+
+
+async def _forward(request: web.Request, answer: aiohttp.ClientResponse) -> web.StreamResponse:
     with suppress(ConnectionResetError):  # the caller has gone
+        response = await _begin(request, answer)
         async for chunk in answer.content.iter_any():
             await response.write(chunk)
         await response.write_eof()
-    return response
+        return response
+    return _abort(request)
 
 
 def _abort(request: web.Request) -> web.Response:
@@ -127,11 +157,9 @@ def _failed(fault: ProxyFault) -> web.Response:
     return web.json_response(_status(status, reason), status=status, headers=headers)
 
 
-def _expired() -> web.Response:
-    event = {"type": "ERROR", "object": _status(410, "Expired")}
-    return web.Response(text=json.dumps(event) + "\n", content_type="application/json")
-
-
 def _status(code: int, reason: str) -> dict[str, object]:
     base = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
     return base | {"code": code, "reason": reason, "message": f"a fault of {code}"}
+
+
+_EXPIRED = json.dumps({"type": "ERROR", "object": _status(410, "Expired")}).encode() + b"\n"

@@ -83,6 +83,8 @@ class Installation:
         flags = ["--liveness", f"http://127.0.0.1:{free_port()}/healthz", "--token-file", str(token)]
         flags += ["--state-folder", str(state), "--archive-grace", "1", "--identity", name, "--namespace", SYSTEM]
 
+        flags += (release or self.release).operator_flags
+
         def prepare() -> None:
             token.write_text(self._token("torpor-operator", audiences=[constants.ARCHIVE_AUDIENCE]))
             if not self.keeps_journals:

@@ -21,7 +21,7 @@ class ProxyFault(StrEnum):
     UNAUTHORIZED = "401"
     """As with an expired token or client certificate."""
     CUT_WATCH = "cut watch"
-    """A watch ends within a second, in the middle of its stream."""
+    """A watch ends in the middle of its stream."""
     EXPIRE_WATCH = "410"
     """A watch gets an event of type ERROR with code 410, as after a compaction."""
 

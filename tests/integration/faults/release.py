@@ -22,6 +22,12 @@ class Release:
         return os.pathsep.join(map(str, [*folders, ROOT]))
 
     @property
+    def operator_flags(self) -> list[str]:
+        """The flags of an operator beside others on one machine. v0.1.0 has no port of metrics."""
+        settings = self.root / "operator/torpor_operator/settings.py"
+        return ["--metrics-port", "0"] if "metrics_port" in settings.read_text() else []
+
+    @property
     def manifest(self) -> str:
         """All objects of its installation, as YAML."""
         return (self.root / "manifests/install.yaml").read_text()

@@ -2,6 +2,7 @@
 
 import ssl
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -40,8 +41,8 @@ def kill_etcd(scene: Scene) -> None:
 def compact_etcd(scene: Scene) -> None:
     """Compact etcd while all watches are cut: they begin again at a revision that is gone."""
     scene.reach_any()
-    _disturb(scene, {ProxyFault.CUT_WATCH: 1.0, ProxyFault.DROP: 1.0})
-    etcd.compact(scene.installation.plane)
+    plane = scene.installation.plane
+    _disturb(scene, {ProxyFault.CUT_WATCH: 0.5, ProxyFault.DROP: 0.5}, then=lambda: etcd.compact(plane))
 
 
 def reject_credentials(scene: Scene) -> None:
@@ -61,12 +62,16 @@ def expire_certificate(scene: Scene) -> None:
     _load(context, plane.state / "pki/apiserver.crt", plane.state / "pki/apiserver.key")
 
 
-def _disturb(scene: Scene, rates: dict[ProxyFault, float], *, pods: bool = True) -> None:
+def _disturb(
+    scene: Scene, rates: dict[ProxyFault, float], *, pods: bool = True, then: Callable[[], object] = lambda: None
+) -> None:
+    """Disturb requests for some seconds. `then` is called before the disturbance ends."""
     proxies = [proxy for proxy in scene.installation.proxies if pods or proxy is not scene.installation.pods]
     for proxy in proxies:
         proxy.rates = rates
     end = time.monotonic() + _AWAY
     scene.installation.until(lambda: (scene.step(), time.monotonic() >= end)[1], "the disturbance ends")
+    then()
     for proxy in proxies:
         proxy.rates = {}
 
