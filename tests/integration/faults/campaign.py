@@ -14,12 +14,22 @@ from tests.integration.faults import reference
 from tests.integration.faults.component_disruptions import kill_after
 from tests.integration.faults.disruptions import DISRUPTIONS, Disruption
 from tests.integration.faults.environment import open_namespace
-from tests.integration.faults.installation import Installation
+from tests.integration.faults.installation import Installation, has_ended
 from tests.integration.faults.report import Report, Round
 from tests.integration.faults.scene import Scene
 
 _NONE = Disruption(what="nothing")
 _QUIET = 1.5
+
+
+def await_archive(installation: Installation, namespace: str) -> None:
+    """Run until a large result is stored: in pods that were created before the operators knew the archive it fails."""
+    large = [task for task in reference.TASKS if task["name"] == "large"]
+    while True:
+        run = installation.submit(namespace, large)
+        installation.until(lambda run=run: has_ended(installation.workflow(namespace, run)), f"the end of {run}")  # type: ignore[misc]
+        if installation.workflow(namespace, run)["status"]["state"] == "Succeeded":
+            return
 
 
 @dataclass(kw_only=True, eq=False)
@@ -31,12 +41,9 @@ class Campaign:
     report: Report = field(default_factory=Report)
 
     def warm_up(self) -> None:
-        """Run until the operators know the archive: pods that they created before fail with large results."""
-        while True:
-            with self._scene("warm-up") as scene:
-                scene.finish()
-                if not scene.judge()[0]:
-                    return
+        """Wait until the operators know the archive."""
+        namespace = open_namespace(self.installation, f"warm-up-{uuid.uuid4().hex[:8]}")
+        await_archive(self.installation, namespace)
 
     def disrupt(self, name: str, *, number: int = 0) -> Round:
         """Run the reference workflow once under a disruption."""

@@ -55,6 +55,7 @@ class Installation:
     keeps_journals: bool = True
     """Whether the folder of an operator outlives its process, so that objects are quarantined: else its pod is new."""
     components: dict[str, Component] = field(default_factory=dict)
+    archive_port: int = field(default_factory=free_port)
 
     @property
     def server(self) -> Server:
@@ -98,8 +99,8 @@ class Installation:
         return self._add(name, "torpor-triggerer", ["torpor_triggerer", *flags], release)
 
     def add_archive(self, name: str = "archive", release: Release | None = None) -> Component:
-        port = free_port()
-        flags = ["--namespace", SYSTEM, "--url", f"https://127.0.0.1:{port}", "--port", str(port)]
+        port = str(self.archive_port)
+        flags = ["--namespace", SYSTEM, "--url", f"https://127.0.0.1:{port}", "--port", port]
         flags += ["--health-port", str(free_port()), "--retry-timeout", "5"]
         flags += ["--kubeconfig", str(self.folder / f"{name}.kubeconfig")]
         variables = {"DATABASE_URL": self.database.url}

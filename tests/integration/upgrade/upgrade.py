@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from torpor_dev.console import say
 
+from tests.integration.faults.campaign import await_archive
 from tests.integration.faults.environment import open_namespace
 from tests.integration.faults.installation import Installation
 from tests.integration.faults.release import CURRENT, Release
@@ -27,6 +28,7 @@ class Upgrade:
     def begin(cls, installation: Installation, previous: Release, *, rest: float = 3.0) -> "Upgrade":
         """Start runs in the previous release. `rest`: seconds between two steps."""
         installation.node.pods.python_paths[previous.image] = previous.python_path
+        await_archive(installation, open_namespace(installation, "before-the-upgrade"))
         flight = Flight(installation=installation, namespace=open_namespace(installation, "upgrade"))
         flight.start_schedule()
         return cls(installation=installation, previous=previous, flight=flight, rest=rest)
