@@ -14,15 +14,15 @@ from tests.integration.faults import reference
 from tests.integration.faults.component_disruptions import kill_after
 from tests.integration.faults.disruptions import DISRUPTIONS, Disruption
 from tests.integration.faults.environment import open_namespace
-from tests.integration.faults.installation import Installation, has_ended
-from tests.integration.faults.report import Report, Round
-from tests.integration.faults.scene import Scene
+from tests.integration.faults.installation import ProcessInstallation, has_ended
+from tests.integration.faults.report import FaultReport, Round
+from tests.integration.faults.scene import DisruptedRun
 
 _NONE = Disruption(what="nothing")
 _QUIET = 1.5
 
 
-def await_archive(installation: Installation, namespace: str) -> None:
+def await_archive(installation: ProcessInstallation, namespace: str) -> None:
     """Run until a large result is stored: in pods that were created before the operators knew the archive it fails."""
     large = [task for task in reference.TASKS if task["name"] == "large"]
     while True:
@@ -36,9 +36,9 @@ def await_archive(installation: Installation, namespace: str) -> None:
 class Campaign:
     """`seed` determines which disruptions come, and when. Each run has a namespace of its own."""
 
-    installation: Installation
+    installation: ProcessInstallation
     seed: str
-    report: Report = field(default_factory=Report)
+    report: FaultReport = field(default_factory=FaultReport)
 
     def warm_up(self) -> None:
         """Wait until the operators know the archive."""
@@ -90,7 +90,7 @@ class Campaign:
 
         self.installation.until(is_quiet, "no component writes")
 
-    def close(self) -> Report:
+    def close(self) -> FaultReport:
         """Count what the proxies and the processes did."""
         for proxy in self.installation.proxies:
             self.report.requests.update({str(fault): count for fault, count in proxy.struck.items()})
@@ -100,20 +100,20 @@ class Campaign:
         return self.report
 
     def _arm(self, kind: str, number: int) -> list[threading.Event]:
-        components = [self.installation.await_leader()] if kind == "operator" else self.installation.of(kind)
+        components = [self.installation.await_leader()] if kind == "operator" else self.installation.named(kind)
         return [kill_after(component, number) for component in components]
 
     @contextmanager
-    def _scene(self, seed: str) -> Iterator[Scene]:
+    def _scene(self, seed: str) -> Iterator[DisruptedRun]:
         installation = self.installation
         namespace = open_namespace(installation, f"faults-{uuid.uuid4().hex[:8]}")
         installation.await_leader()
         installation.until(installation.archive_is_published, "the archive is published")
         run = installation.submit(namespace, reference.TASKS)
-        yield Scene(installation=installation, namespace=namespace, run=run, random=Random(seed))
+        yield DisruptedRun(installation=installation, namespace=namespace, run=run, random=Random(seed))
         installation.request("DELETE", f"/api/v1/namespaces/{namespace}")
 
-    def _judge(self, scene: Scene, name: str, seed: str, began: float) -> Round:
+    def _judge(self, scene: DisruptedRun, name: str, seed: str, began: float) -> Round:
         lost, repeated = scene.judge()
         seconds = time.monotonic() - began
         judged = Round(disruption=name, seed=seed, seconds=seconds, lost=lost, repeated=repeated)

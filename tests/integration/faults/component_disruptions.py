@@ -12,7 +12,7 @@ from torpor_dev.offline import debian
 
 from tests.integration.archive.databases import Postgresql
 from tests.integration.faults.component import Component
-from tests.integration.faults.scene import Scene
+from tests.integration.faults.scene import DisruptedRun
 
 _AWAY = 4.0
 _LEASE = 17.0
@@ -41,7 +41,7 @@ def kill_after(component: Component, writes: int) -> threading.Event:
     return killed
 
 
-def kill_leader(scene: Scene) -> None:
+def kill_leader(scene: DisruptedRun) -> None:
     """Kill the leader after a random write."""
     leader = scene.installation.await_leader()
     killed = kill_after(leader, scene.random.randrange(1, 40))
@@ -49,23 +49,23 @@ def kill_leader(scene: Scene) -> None:
     leader.proxy.on_write = None
 
 
-def kill_triggerers(scene: Scene) -> None:
+def kill_triggerers(scene: DisruptedRun) -> None:
     """Kill each triggerer after one of its next writes."""
-    triggerers = scene.installation.of("triggerer")
+    triggerers = scene.installation.named("triggerer")
     killed = [kill_after(triggerer, scene.random.randrange(1, 3)) for triggerer in triggerers]
     scene.installation.until(lambda: any(each.is_set() for each in killed) or scene.step(), "a triggerer is killed")
     for triggerer in triggerers:
         triggerer.proxy.on_write = None
 
 
-def kill_all(scene: Scene) -> None:
+def kill_all(scene: DisruptedRun) -> None:
     """Kill all components in the same moment."""
     scene.reach_any()
     for component in scene.installation.components.values():
         component.send(signal.SIGKILL)
 
 
-def suspend_leader(scene: Scene) -> None:
+def suspend_leader(scene: DisruptedRun) -> None:
     """Suspend the leader until another leads: then two processes believe that they lead."""
     scene.reach_any()
     leader = scene.installation.await_leader()
@@ -77,10 +77,10 @@ def suspend_leader(scene: Scene) -> None:
         leader.send(signal.SIGCONT)
 
 
-def suspend_triggerer(scene: Scene) -> None:
+def suspend_triggerer(scene: DisruptedRun) -> None:
     """Suspend a triggerer until the other has its waits."""
     scene.reach_any()
-    triggerer = scene.random.choice(scene.installation.of("triggerer"))
+    triggerer = scene.random.choice(scene.installation.named("triggerer"))
     triggerer.send(signal.SIGSTOP)
     try:
         _pass_seconds(scene, _LEASE)
@@ -88,17 +88,17 @@ def suspend_triggerer(scene: Scene) -> None:
         triggerer.send(signal.SIGCONT)
 
 
-def kill_archive(scene: Scene) -> None:
+def kill_archive(scene: DisruptedRun) -> None:
     """Kill the archive, and keep it away for some seconds."""
     scene.reach_any()
-    (archive,) = scene.installation.of("archive")
+    (archive,) = scene.installation.named("archive")
     archive.held = True
     archive.kill()
     _pass_seconds(scene, _AWAY)
     archive.held = False
 
 
-def stop_database(scene: Scene) -> None:
+def stop_database(scene: DisruptedRun) -> None:
     """Kill the server of the database, and start it again."""
     scene.reach_any()
     scene.installation.database.stop()
@@ -108,7 +108,7 @@ def stop_database(scene: Scene) -> None:
         scene.installation.database.start()
 
 
-def fill_database(scene: Scene) -> None:
+def fill_database(scene: DisruptedRun) -> None:
     """Let PostgreSQL refuse each new row with the error of a full disk, and then take rows again."""
     scene.reach_any()
     database = scene.installation.database
@@ -128,10 +128,10 @@ async def _execute(url: str, statement: str) -> None:
         await connection.close()
 
 
-def shift_clocks(scene: Scene) -> None:
+def shift_clocks(scene: DisruptedRun) -> None:
     """Restart an operator with a clock that is a minute fast, and a triggerer with one that is a minute slow."""
     library = faketime()
-    leader, triggerer = scene.installation.await_leader(), scene.installation.of("triggerer")[0]
+    leader, triggerer = scene.installation.await_leader(), scene.installation.named("triggerer")[0]
     for component, offset in ((leader, "+60s"), (triggerer, "-60s")):
         component.kill()
         component.start({"LD_PRELOAD": str(library), "FAKETIME": offset, "FAKETIME_DONT_FAKE_MONOTONIC": "1"})
@@ -146,6 +146,6 @@ def faketime() -> Path:
     return next(folder.glob(_FAKETIME))
 
 
-def _pass_seconds(scene: Scene, seconds: float) -> None:
+def _pass_seconds(scene: DisruptedRun, seconds: float) -> None:
     end = time.monotonic() + seconds
     scene.installation.until(lambda: (scene.step(), time.monotonic() >= end)[1], "time passes")

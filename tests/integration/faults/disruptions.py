@@ -7,7 +7,7 @@ from tests.integration.faults import component_disruptions as components
 from tests.integration.faults import node_disruptions as nodes
 from tests.integration.faults import server_disruptions as servers
 from tests.integration.faults.proxy_faults import ProxyFault
-from tests.integration.faults.scene import Scene
+from tests.integration.faults.scene import DisruptedRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +18,7 @@ class Disruption:
     """
 
     what: str
-    strike: Callable[[Scene], None] | None = None
+    strike: Callable[[DisruptedRun], None] | None = None
     rates: Mapping[ProxyFault, float] | None = None
     relaunches: bool = False
 

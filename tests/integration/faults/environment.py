@@ -20,9 +20,9 @@ from tests.integration.archive.databases import Postgresql, Sqlite
 from tests.integration.conftest import _connect, _content, _namespace_manifest, install
 from tests.integration.controller.pods.processes import PodProcesses
 from tests.integration.faults.faulty_proxy import FaultyProxy
-from tests.integration.faults.installation import Installation
-from tests.integration.faults.node import Node
-from tests.integration.faults.release import CURRENT, Release
+from tests.integration.faults.installation import ProcessInstallation
+from tests.integration.faults.node import ProcessNode
+from tests.integration.faults.release import CURRENT, SourceRelease
 from tests.support.controller_process import Plane
 
 T = TypeVar("T")
@@ -30,7 +30,7 @@ Call = Callable[[Coroutine[Any, Any, T]], T]
 
 
 @contextmanager
-def open_plane(state: Path, release: Release = CURRENT) -> Iterator[Plane]:
+def open_plane(state: Path, release: SourceRelease = CURRENT) -> Iterator[Plane]:
     """Start a control plane with the kinds, policies and roles of a release."""
     kubeconfig = control_plane.start(state)
     server = _connect(kubeconfig)
@@ -45,8 +45,8 @@ def open_plane(state: Path, release: Release = CURRENT) -> Iterator[Plane]:
 
 @contextmanager
 def open_installation(
-    plane: Plane, folder: Path, database: Sqlite | Postgresql, *, seed: int = 0, release: Release = CURRENT
-) -> Iterator[Installation]:
+    plane: Plane, folder: Path, database: Sqlite | Postgresql, *, seed: int = 0, release: SourceRelease = CURRENT
+) -> Iterator[ProcessInstallation]:
     """Start all components of a release."""
     random = Random(seed)
     with _background() as call:
@@ -64,7 +64,7 @@ def open_installation(
             call(stack.aclose())
 
 
-def open_namespace(installation: Installation, name: str) -> str:
+def open_namespace(installation: ProcessInstallation, name: str) -> str:
     """Create a namespace in which Workflows may run."""
     for document in yaml.safe_load_all(_namespace_manifest(name)):
         installation.server.apply(document)
@@ -90,10 +90,10 @@ async def _build(  # noqa: PLR0913, PLR0917
     folder: Path,
     database: Sqlite | Postgresql,
     random: Random,
-    release: Release,
+    release: SourceRelease,
     stack: AsyncExitStack,
     call: Callable[[Coroutine[Any, Any, Any]], Any],
-) -> Installation:
+) -> ProcessInstallation:
     authority = _authority(plane.kubeconfig)
 
     async def open_proxy(tls: ssl.SSLContext | None = None) -> FaultyProxy:
@@ -115,9 +115,9 @@ async def _build(  # noqa: PLR0913, PLR0917
     transport = await stack.enter_async_context(http.connect(str(plane.kubeconfig), program="tests-kubelet"))
     api = Api(transport, SystemClock())
     pods = PodProcesses(api, folder=folder, server=pods_proxy.url, ca=authority)
-    return Installation(
+    return ProcessInstallation(
         plane=plane,
-        node=Node(api=api, pods=pods, call=call),
+        node=ProcessNode(api=api, pods=pods, call=call),
         folder=folder,
         database=database,
         random=random,

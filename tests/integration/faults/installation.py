@@ -23,9 +23,9 @@ from tests.integration.conftest import Answer, Server, collection
 from tests.integration.controller.stage import PYTHON, kubeconfig_of
 from tests.integration.faults.component import Component
 from tests.integration.faults.faulty_proxy import FaultyProxy
-from tests.integration.faults.node import Node
+from tests.integration.faults.node import ProcessNode
 from tests.integration.faults.proxy_faults import ProxyFault
-from tests.integration.faults.release import CURRENT, Release
+from tests.integration.faults.release import CURRENT, SourceRelease
 from tests.support.controller_process import Plane
 from tests.support.manifests import manifest
 from tests.support.ports import free_port
@@ -40,18 +40,18 @@ Object = dict[str, Any]
 
 
 @dataclass(kw_only=True, eq=False)
-class Installation:
+class ProcessInstallation:
     """`open_proxy` starts a proxy in the background; `pods` is the proxy of all task pods."""
 
     plane: Plane
-    node: Node
+    node: ProcessNode
     folder: Path
     database: Sqlite | Postgresql
     random: Random
     open_proxy: Callable[[], FaultyProxy]
     pods: FaultyProxy
     pods_tls: ssl.SSLContext
-    release: Release = CURRENT
+    release: SourceRelease = CURRENT
     keeps_journals: bool = True
     """Whether the folder of an operator outlives its process, so that objects are quarantined: else its pod is new."""
     components: dict[str, Component] = field(default_factory=dict)
@@ -77,7 +77,7 @@ class Installation:
         self.until(lambda: bool(self.leader()), "an operator leads")
         self.until(self.archive_is_published, "the archive is published")
 
-    def add_operator(self, name: str, release: Release | None = None) -> Component:
+    def add_operator(self, name: str, release: SourceRelease | None = None) -> Component:
         """Start an operator. Each process has a state folder of its own, as each pod has."""
         token, state = self.folder / f"{name}.token", self.folder / f"{name}-state"
         state.mkdir(exist_ok=True)
@@ -94,11 +94,11 @@ class Installation:
 
         return self._add(name, "torpor-operator", ["torpor_operator", *flags], release, prepare=prepare)
 
-    def add_triggerer(self, name: str, release: Release | None = None) -> Component:
+    def add_triggerer(self, name: str, release: SourceRelease | None = None) -> Component:
         flags = ["--health-port", "0", "--trigger", f"{PYTHON}.Elsewise", "--identity", name, "--namespace", SYSTEM]
         return self._add(name, "torpor-triggerer", ["torpor_triggerer", *flags], release)
 
-    def add_archive(self, name: str = "archive", release: Release | None = None) -> Component:
+    def add_archive(self, name: str = "archive", release: SourceRelease | None = None) -> Component:
         port = str(self.archive_port)
         flags = ["--namespace", SYSTEM, "--url", f"https://127.0.0.1:{port}", "--port", port]
         flags += ["--health-port", str(free_port()), "--retry-timeout", "5"]
@@ -106,7 +106,7 @@ class Installation:
         variables = {"DATABASE_URL": self.database.url}
         return self._add(name, "torpor-archive", ["torpor_archive", *flags], release, variables=variables)
 
-    def of(self, kind: str) -> list[Component]:
+    def named(self, kind: str) -> list[Component]:
         """The components whose names begin so."""
         return [component for name, component in self.components.items() if name.startswith(kind)]
 
@@ -205,7 +205,7 @@ class Installation:
         name: str,
         account: str,
         argv: list[str],
-        release: Release | None,
+        release: SourceRelease | None,
         *,
         variables: Mapping[str, str] | None = None,
         prepare: Callable[[], None] = lambda: None,

@@ -17,7 +17,7 @@ Object = dict[str, Any]
 
 
 @dataclass(kw_only=True, eq=False)
-class Node:
+class ProcessNode:
     """`call` runs a coroutine in the background loop and waits for its value."""
 
     api: Api

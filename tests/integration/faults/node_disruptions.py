@@ -4,13 +4,13 @@ from typing import Any
 
 from tests.integration.conftest import collection
 from tests.integration.faults.node import disruption
-from tests.integration.faults.scene import Scene
+from tests.integration.faults.scene import DisruptedRun
 
 Object = dict[str, Any]
 _STRATEGIC = "application/strategic-merge-patch+json"
 
 
-def lose(scene: Scene) -> None:
+def lose(scene: DisruptedRun) -> None:
     """Kill a container with its node: the pod is collected, and no kubelet reports."""
     for pod in _chosen(scene):
         _mark(scene, pod, "DeletionByPodGC")
@@ -18,7 +18,7 @@ def lose(scene: Scene) -> None:
         scene.installation.request("DELETE", f"{_path(scene, pod)}", {"gracePeriodSeconds": 0})
 
 
-def drain(scene: Scene) -> None:
+def drain(scene: DisruptedRun) -> None:
     """Evict a pod as `kubectl drain` does."""
     for pod in _chosen(scene):
         metadata = {"name": pod["metadata"]["name"], "namespace": scene.namespace}
@@ -26,14 +26,14 @@ def drain(scene: Scene) -> None:
         scene.installation.request("POST", f"{_path(scene, pod)}/eviction", body)
 
 
-def evict(scene: Scene) -> None:
+def evict(scene: DisruptedRun) -> None:
     """Evict a pod as a kubelet without free disk does: it kills the container, and the pod stays as Failed."""
     for pod in _chosen(scene):
         _mark(scene, pod, "TerminationByKubelet")
         scene.installation.node.kill(pod)
 
 
-def _chosen(scene: Scene) -> list[Object]:
+def _chosen(scene: DisruptedRun) -> list[Object]:
     """Wait for a pod whose container runs. None if the run ends before."""
     scene.reach_any()
     scene.installation.until(lambda: bool(scene.running_pods()) or scene.step(), "a pod runs")
@@ -41,10 +41,10 @@ def _chosen(scene: Scene) -> list[Object]:
     return [scene.random.choice(pods)] if pods else []
 
 
-def _mark(scene: Scene, pod: Object, reason: str) -> None:
+def _mark(scene: DisruptedRun, pod: Object, reason: str) -> None:
     body = {"metadata": {"uid": pod["metadata"]["uid"]}, "status": {"conditions": [disruption(reason)]}}
     scene.installation.request("PATCH", f"{_path(scene, pod)}/status", body, content_type=_STRATEGIC)
 
 
-def _path(scene: Scene, pod: Object) -> str:
+def _path(scene: DisruptedRun, pod: Object) -> str:
     return f"{collection('pods', scene.namespace)}/{pod['metadata']['name']}"

@@ -9,7 +9,7 @@ _PACKAGES = ("operator", "triggerer", "archive", "crds", "local", "worker-image"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Release:
+class SourceRelease:
     """`image` is the name that Workflows use to get the worker of this release."""
 
     root: Path
@@ -33,4 +33,4 @@ class Release:
         return (self.root / "manifests/install.yaml").read_text()
 
 
-CURRENT = Release(root=ROOT, image="tests")
+CURRENT = SourceRelease(root=ROOT, image="tests")

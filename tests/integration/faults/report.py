@@ -22,7 +22,7 @@ class Round:
 
 
 @dataclass(kw_only=True, eq=False)
-class Report:
+class FaultReport:
     """`starts` counts starts of processes after the first, by component."""
 
     rounds: list[Round] = field(default_factory=list)

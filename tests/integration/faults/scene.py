@@ -8,7 +8,7 @@ from torpor_wire.state import TERMINAL
 
 from tests.integration.conftest import collection
 from tests.integration.faults import reference
-from tests.integration.faults.installation import Installation, has_ended
+from tests.integration.faults.installation import ProcessInstallation, has_ended
 from tests.support import run_invariants
 
 Object = dict[str, Any]
@@ -17,10 +17,10 @@ _MERGE = "application/merge-patch+json"
 
 
 @dataclass(kw_only=True, eq=False)
-class Scene:
+class DisruptedRun:
     """`checks` counts how often the invariants were checked."""
 
-    installation: Installation
+    installation: ProcessInstallation
     namespace: str
     run: str
     random: Random

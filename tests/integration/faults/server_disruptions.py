@@ -12,46 +12,46 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.integration.faults import etcd
 from tests.integration.faults.proxy_faults import ProxyFault
-from tests.integration.faults.scene import Scene
+from tests.integration.faults.scene import DisruptedRun
 
 _AWAY = 4.0
 
 
-def kill_api_server(scene: Scene) -> None:
+def kill_api_server(scene: DisruptedRun) -> None:
     """Kill the API server, and start it on the same data."""
     scene.reach_any()
     with scene.installation.plane.down():
         time.sleep(1)
 
 
-def freeze_api_server(scene: Scene) -> None:
+def freeze_api_server(scene: DisruptedRun) -> None:
     """Let the API server take connections and answer nothing."""
     scene.reach_any()
     with scene.installation.plane.frozen():
         time.sleep(_AWAY)
 
 
-def kill_etcd(scene: Scene) -> None:
+def kill_etcd(scene: DisruptedRun) -> None:
     """Kill etcd, and start it on the same data."""
     scene.reach_any()
     with etcd.down(scene.installation.plane):
         time.sleep(1)
 
 
-def compact_etcd(scene: Scene) -> None:
+def compact_etcd(scene: DisruptedRun) -> None:
     """Compact etcd while all watches are cut: they begin again at a revision that is gone."""
     scene.reach_any()
     plane = scene.installation.plane
     _disturb(scene, {ProxyFault.CUT_WATCH: 0.5, ProxyFault.DROP: 0.5}, then=lambda: etcd.compact(plane))
 
 
-def reject_credentials(scene: Scene) -> None:
+def reject_credentials(scene: DisruptedRun) -> None:
     """Answer 401 to all components. Task pods have tokens of their own, and are not struck."""
     scene.reach_any()
     _disturb(scene, {ProxyFault.UNAUTHORIZED: 1.0}, pods=False)
 
 
-def expire_certificate(scene: Scene) -> None:
+def expire_certificate(scene: DisruptedRun) -> None:
     """Serve task pods with a certificate that has expired, and then with the valid one again."""
     scene.reach_any()
     plane, context = scene.installation.plane, scene.installation.pods_tls
@@ -63,7 +63,7 @@ def expire_certificate(scene: Scene) -> None:
 
 
 def _disturb(
-    scene: Scene, rates: dict[ProxyFault, float], *, pods: bool = True, then: Callable[[], object] = lambda: None
+    scene: DisruptedRun, rates: dict[ProxyFault, float], *, pods: bool = True, then: Callable[[], object] = lambda: None
 ) -> None:
     """Disturb requests for some seconds. `then` is called before the disturbance ends."""
     proxies = [proxy for proxy in scene.installation.proxies if pods or proxy is not scene.installation.pods]

@@ -10,8 +10,8 @@ from torpor_wire import times
 
 from tests.integration.conftest import collection
 from tests.integration.faults import reference
-from tests.integration.faults.installation import Installation, has_ended
-from tests.integration.faults.scene import Scene
+from tests.integration.faults.installation import ProcessInstallation, has_ended
+from tests.integration.faults.scene import DisruptedRun
 from tests.support.manifests import manifest
 
 Object = dict[str, Any]
@@ -24,16 +24,16 @@ _ALARM = {"name": "alarm", "trigger": {"class": "duration", "kwargs": {"duration
 class Flight:
     """Runs of one namespace. `probes` are runs of one short wait, whose delay is measured."""
 
-    installation: Installation
+    installation: ProcessInstallation
     namespace: str
-    scenes: list[Scene] = field(default_factory=list)
+    scenes: list[DisruptedRun] = field(default_factory=list)
     probes: list[str] = field(default_factory=list)
     schedule: str = ""
 
     def submit(self, image: str) -> None:
         """Start a reference run whose pods use the worker of this image."""
         run = self.installation.submit(self.namespace, reference.TASKS, image)
-        scene = Scene(installation=self.installation, namespace=self.namespace, run=run, random=Random(run))
+        scene = DisruptedRun(installation=self.installation, namespace=self.namespace, run=run, random=Random(run))
         self.scenes.append(scene)
 
     def start_schedule(self) -> None:
@@ -99,7 +99,7 @@ class Flight:
         return self.installation.items("workflows", self.namespace)
 
 
-def pause(installation: Installation, flight: Flight, seconds: float) -> None:
+def pause(installation: ProcessInstallation, flight: Flight, seconds: float) -> None:
     """Let the runs go on for a while, with a probe."""
     flight.probe()
     end = time.monotonic() + seconds

@@ -8,53 +8,53 @@ from collections.abc import Callable, Mapping
 import yaml
 
 from tests.integration.conftest import install
-from tests.integration.faults.installation import Installation
-from tests.integration.faults.release import Release
+from tests.integration.faults.installation import ProcessInstallation
+from tests.integration.faults.release import SourceRelease
 
 _POLICIES = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
 
 
-def apply_policies(installation: Installation, release: Release) -> None:
+def apply_policies(installation: ProcessInstallation, release: SourceRelease) -> None:
     """Apply the admission policies: the first part of step 5."""
     for document in yaml.safe_load_all(release.manifest):
         if document["kind"] in _POLICIES:
             installation.server.apply(document)
 
 
-def apply_manifest(installation: Installation, release: Release) -> None:
+def apply_manifest(installation: ProcessInstallation, release: SourceRelease) -> None:
     """Apply kinds, roles and policies: from now on old processes run with new kinds."""
     install(installation.server, release.manifest)
 
 
-def replace_archive(installation: Installation, release: Release) -> None:
+def replace_archive(installation: ProcessInstallation, release: SourceRelease) -> None:
     """End the archive, and start the other version on the same database."""
     installation.components["archive"].terminate()
     installation.add_archive("archive", release)
 
 
-def replace_triggerers(installation: Installation, release: Release) -> None:
+def replace_triggerers(installation: ProcessInstallation, release: SourceRelease) -> None:
     """Replace the triggerers one after the other."""
-    for component in installation.of("triggerer"):
+    for component in installation.named("triggerer"):
         component.terminate()
         installation.add_triggerer(component.name, release)
 
 
-def replace_operators(installation: Installation, release: Release) -> None:
+def replace_operators(installation: ProcessInstallation, release: SourceRelease) -> None:
     """Replace the operators one after the other: for a moment an old one leads beside a new standby."""
-    for component in installation.of("operator"):
+    for component in installation.named("operator"):
         component.terminate()
         installation.add_operator(component.name, release)
         installation.await_leader()
 
 
-STEPS: Mapping[str, Callable[[Installation, Release], None]] = {
+STEPS: Mapping[str, Callable[[ProcessInstallation, SourceRelease], None]] = {
     "policies": apply_policies,
     "manifest": apply_manifest,
     "archive": replace_archive,
     "triggerers": replace_triggerers,
     "operators": replace_operators,
 }
-BACK: Mapping[str, Callable[[Installation, Release], None]] = {
+BACK: Mapping[str, Callable[[ProcessInstallation, SourceRelease], None]] = {
     "operators": replace_operators,
     "triggerers": replace_triggerers,
     "manifest": apply_manifest,

@@ -8,8 +8,8 @@ from torpor_dev.console import say
 
 from tests.integration.faults.campaign import await_archive
 from tests.integration.faults.environment import open_namespace
-from tests.integration.faults.installation import Installation
-from tests.integration.faults.release import CURRENT, Release
+from tests.integration.faults.installation import ProcessInstallation
+from tests.integration.faults.release import CURRENT, SourceRelease
 from tests.integration.upgrade.flight import Flight, pause
 from tests.integration.upgrade.steps import BACK, STEPS
 
@@ -18,14 +18,14 @@ from tests.integration.upgrade.steps import BACK, STEPS
 class Upgrade:
     """`seconds` is how long the steps took, without the runs that follow."""
 
-    installation: Installation
-    previous: Release
+    installation: ProcessInstallation
+    previous: SourceRelease
     flight: Flight
     rest: float = 3.0
     seconds: dict[str, float] = field(default_factory=dict)
 
     @classmethod
-    def begin(cls, installation: Installation, previous: Release, *, rest: float = 3.0) -> "Upgrade":
+    def begin(cls, installation: ProcessInstallation, previous: SourceRelease, *, rest: float = 3.0) -> "Upgrade":
         """Start runs in the previous release. `rest`: seconds between two steps."""
         installation.node.pods.python_paths[previous.image] = previous.python_path
         await_archive(installation, open_namespace(installation, "before-the-upgrade"))
@@ -51,7 +51,12 @@ class Upgrade:
         self.flight.finish()
         return self.flight.judge()
 
-    def _go(self, steps: Mapping[str, Callable[[Installation, Release], None]], release: Release, image: str) -> None:
+    def _go(
+        self,
+        steps: Mapping[str, Callable[[ProcessInstallation, SourceRelease], None]],
+        release: SourceRelease,
+        image: str,
+    ) -> None:
         began = time.monotonic()
         for name, step in steps.items():
             self.flight.submit(image)
