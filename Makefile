@@ -34,6 +34,7 @@ try: .tools/try/synced ## the first minute, without a cluster: examples/inventor
 	@rm -rf build/try
 	@.tools/try/bin/torpor run examples/inventory.yaml --folder build/try
 	@.tools/try/bin/torpor run --show build/try -o wide
+	@echo "its page: .tools/try/bin/torpor run --show build/try --page"
 
 demo: venv ## the first run: a cluster, Torpor in it, and a workflow that waits without a pod; REGISTRY, VERSION: images from there
 	@$(BIN)/python -m torpor_demo $(RELEASE)
@@ -301,7 +302,7 @@ venv: .venv/synced ## the packages and tools of the checkout, in .venv; most tar
 
 # Only what `torpor run` needs, without the tools of development: a bare machine has it in seconds.
 .tools/try/synced: uv.lock | $(UV)
-	@UV_PROJECT_ENVIRONMENT=.tools/try $(UV) sync --quiet --frozen --no-default-groups --package kubectl-torpor --package torpor-local
+	@UV_PROJECT_ENVIRONMENT=.tools/try $(UV) sync --quiet --frozen --no-default-groups --package kubectl-torpor --package torpor-local --package torpor-ui
 	@touch $@
 
 .tools/node/synced: uv.lock | $(UV)

@@ -10,6 +10,7 @@ from torpor_kubernetes.client.endpoint import ClusterEndpoint
 from torpor_kubernetes.client.http import open_transport
 
 from torpor_ui import app
+from torpor_ui.cluster.transport import CallerTransport
 from torpor_ui.http.listener import listening
 from torpor_ui.http.security import Origins
 from torpor_ui.sessions.local import LocalLogin
@@ -28,19 +29,22 @@ class LocalOptions:
 
 
 async def serve(cluster: ClusterEndpoint, options: LocalOptions, announce: Callable[[str], object]) -> None:
-    """Serve until cancelled. `announce` gets each link. Raises OSError if the port is taken."""
+    """Serve a cluster until cancelled. `announce` gets each link. Raises OSError if the port is taken."""
+    async with open_transport(cluster, program="torpor-ui") as transport:
+        await serve_transport(transport, options, announce)
+
+
+async def serve_transport(transport: CallerTransport, options: LocalOptions, announce: Callable[[str], object]) -> None:
+    """Serve what a transport reads until cancelled. `announce` gets each link. Raises OSError if the port is taken."""
     with socket.create_server((HOST, options.port)) as listener:
         listener.setblocking(False)
         number = listener.getsockname()[1]
         origin = f"http://{HOST}:{number}"
         login = LocalLogin(origin, announce)
         origins = Origins(origins=frozenset({origin, f"http://localhost:{number}"}))
-        async with open_transport(cluster, program="torpor-ui") as transport:
-            application = app.build(
-                transport, login, origins, read_only=options.read_only, namespaces=(options.namespace,)
-            )
-            async with listening(application, listener):
-                announce(login.link)
-                if options.open_browser:
-                    await asyncio.to_thread(webbrowser.open, login.link)
-                await asyncio.Event().wait()
+        application = app.build(transport, login, origins, read_only=options.read_only, namespaces=(options.namespace,))
+        async with listening(application, listener):
+            announce(login.link)
+            if options.open_browser:
+                await asyncio.to_thread(webbrowser.open, login.link)
+            await asyncio.Event().wait()

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torpor_client.runs import run_state
 from torpor_views.model import RunView
@@ -23,6 +23,9 @@ from torpor_cli.local_run import report
 from torpor_cli.local_run.report import ProgressView
 from torpor_cli.output import Format
 from torpor_cli.runs import exit_codes
+
+if TYPE_CHECKING:
+    from torpor_local.journal import SavedRun
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -189,17 +192,25 @@ class StoredRun:
         return RunView.parse(self.workflow, self.taskruns, now=self.now)
 
 
+def saved_run(folder: Path) -> "SavedRun":
+    """The objects of the run of a folder. Raises UsageError if there is none."""
+    check_installed()
+    from torpor_local import journal  # noqa: PLC0415 - an extra of this package
+
+    saved = journal.read(folder / _JOURNAL)
+    if saved is None or not saved.of_kind("Workflow"):
+        raise errors.UsageError(f"{folder} has no run; the folders of runs are in .torpor/runs")
+    return saved
+
+
 def read_run(folder: Path) -> StoredRun:
     """Read the run of a folder. Raises UsageError if there is none."""
-    check_installed()
+    saved = saved_run(folder)
     from torpor_local import folder as folders  # noqa: PLC0415 - an extra of this package
-    from torpor_local import journal, outcome  # noqa: PLC0415
+    from torpor_local import outcome  # noqa: PLC0415
 
     path = folder / _JOURNAL
-    saved = journal.read(path)
-    workflows = [] if saved is None else saved.of_kind("Workflow")
-    if saved is None or not workflows:
-        raise errors.UsageError(f"{folder} has no run; the folders of runs are in .torpor/runs")
+    workflows = saved.of_kind("Workflow")
     workflow = next(
         item for item in workflows if saved.workflow is None or item["metadata"]["name"] == saved.workflow[1]
     )

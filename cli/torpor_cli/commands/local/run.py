@@ -60,6 +60,8 @@ _LIMITS = (
 @click.option("--folder", metavar="PATH", help="Folder of logs and history; by default a new one in .torpor/runs.")
 @click.option("--resume", metavar="FOLDER", help="Continue a run whose process was killed.")
 @click.option("--show", metavar="FOLDER", help="Show a run again: tree, timeline and results.")
+@click.option("--page", is_flag=True, help="With --show: open the run in the page, in a browser, instead.")
+@click.option("--no-browser", is_flag=True, help="With --page: print the link, and do not open it.")
 @click.option("--task", metavar="TASK[/INDEX]", help="Run only this task, in the foreground, for a debugger.")
 @click.option("--args", "arguments", metavar="JSON", help="Arguments of --task that the file does not have.")
 @output_option(Format.WIDE, Format.JSON, Format.YAML)
@@ -75,6 +77,8 @@ def run_command(
     folder: str | None,
     resume: str | None,
     show: str | None,
+    page: bool,
+    no_browser: bool,
     task: str | None,
     arguments: str | None,
     output_format: str,
@@ -92,8 +96,10 @@ def run_command(
     Exit codes: 0 succeeded, 1 the command failed, 2 usage, 3 the run failed, 4 cancelled, 130 killed.
     """
     _check(file, {"--resume": resume, "--show": show}, task, arguments)
+    if page and show is None:
+        raise errors.UsageError("--page is for --show FOLDER")
     if show is not None:
-        return _show(show, output_format)
+        return _open_page(show, open_browser=not no_browser) if page else _show(show, output_format)
     settings = _settings(python, jobs, triggers, output_format, skip_time=skip_time)
     if resume is not None:
         return _resume(resume, events, settings)
@@ -140,6 +146,12 @@ def _check(file: str | None, others: dict[str, str | None], task: str | None, ar
         raise errors.UsageError(f"--task needs FILE, not {named[0]}")
     if arguments is not None and task is None:
         raise errors.UsageError("--args is for --task; write values of params with -p NAME=VALUE")
+
+
+def _open_page(folder: str, *, open_browser: bool) -> int:
+    from torpor_cli.commands.local import page  # noqa: PLC0415 - it needs the extra, too
+
+    return page.open_page(Path(folder), open_browser=open_browser)
 
 
 def _show(folder: str, output_format: str) -> int:
