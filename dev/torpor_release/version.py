@@ -19,29 +19,23 @@ _LOCKED = re.compile(
     r'(?m)^version = "(?P<version>[^"]+)"\nsource = \{ (?:editable|virtual) = "(?!examples/)[^"]*" \}$'
 )
 _WHEEL = re.compile(r"kubectl_torpor-(?P<version>[^-*]+)-py3-none-any\.whl")
-_CHART = re.compile(r'(?m)^(?:appVersion|version): "?(?P<version>[^"\n]+?)"?$')
 _SEMANTIC = (("dev", re.compile(r"\.dev")), ("rc", re.compile(r"(?<=\d)rc")))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionedFile:
-    """A file that repeats the version, and how it stands there. A Helm chart has it as a semantic version."""
+    """A file that repeats the version, and how it stands there."""
 
     path: Path
     pattern: re.Pattern[str]
-    semantic: bool = False
 
     def versions(self) -> set[str]:
         """The versions that the file has now."""
         return {match["version"] for match in self.pattern.finditer(self.path.read_text())}
 
-    def spelling(self, version: str) -> str:
-        """The version as the file has it."""
-        return semantic(version) if self.semantic else version
-
     def rewritten(self, version: str) -> str:
         """The text of the file with another version."""
-        return self.pattern.sub(lambda match: _replaced(match, self.spelling(version)), self.path.read_text())
+        return self.pattern.sub(lambda match: _replaced(match, version), self.path.read_text())
 
 
 def current(root: Path = ROOT) -> str:
@@ -59,23 +53,21 @@ def project_name(folder: Path) -> str:
 
 
 def semantic(version: str) -> str:
-    """A version of Python as a semantic version: 0.2.0.dev0 is 0.2.0-dev.0."""
+    """A version of Python as a semantic version, for krew: 0.2.0.dev0 is 0.2.0-dev.0."""
     for word, pattern in _SEMANTIC:
         version = pattern.sub(f"-{word}.", version)
     return version
 
 
 def files(root: Path = ROOT) -> Sequence[VersionedFile]:
-    """Every file that repeats the version. Examples have versions of their own."""
+    """Every file that repeats the version. Examples have versions of their own; a chart gets it when it is packaged."""
     projects = [root / "pyproject.toml", root / "cli/packaging/pyproject.toml"]
     projects += sorted({*root.glob("*/pyproject.toml"), *root.glob("libraries/*/pyproject.toml")})
     pages = [page for page in sorted((root / "docs").rglob("*.md")) if _WHEEL.search(page.read_text())]
-    charts = [chart for chart in sorted(root.glob("**/Chart.yaml")) if not _ignored(chart.relative_to(root))]
     return [
         *(VersionedFile(path=path, pattern=_PROJECT) for path in projects),
         VersionedFile(path=root / "uv.lock", pattern=_LOCKED),
         *(VersionedFile(path=page, pattern=_WHEEL) for page in pages),
-        *(VersionedFile(path=chart, pattern=_CHART, semantic=True) for chart in charts),
     ]
 
 
@@ -83,7 +75,7 @@ def set_version(version: str, root: Path = ROOT) -> list[Path]:
     """Write a version into every file; return those that changed. Raises DevError for one that no release has."""
     if not _VALID.fullmatch(version):
         raise DevError(f"VERSION is {version!r}; it must be a version such as 0.2.0, 0.2.0rc1 or 0.2.0.dev0")
-    changed = [file for file in files(root) if file.versions() != {file.spelling(version)}]
+    changed = [file for file in files(root) if file.versions() != {version}]
     for file in changed:
         file.path.write_text(file.rewritten(version))
     return [file.path for file in changed]
@@ -101,8 +93,3 @@ def check_tag(tag: str, root: Path = ROOT) -> None:
 def _replaced(match: re.Match[str], version: str) -> str:
     start, end = (position - match.start() for position in match.span("version"))
     return match[0][:start] + version + match[0][end:]
-
-
-def _ignored(path: Path) -> bool:
-    """Whether a path of the checkout is no part of the repository."""
-    return path.parts[0].startswith(".") or path.parts[0] == "build" or "node_modules" in path.parts
