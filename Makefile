@@ -22,7 +22,7 @@ CODE := libraries crds operator triggerer archive cli worker-image local ui/torp
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help faults soak upgrade-test try version wheels wheel-test release-check release-lock release-images release-push release-sign release-verify release-files release-compare release-login release-publish docs-version audit demo docs prose test test-long ui ui-test venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-attacks \
-	bench-archive bench-argo bench-chain bench-cli bench-failover bench-guard bench-logs bench-reduce bench-run bench-scale bench-schedules bench-sensors bench-start bench-startup \
+	bench-archive bench-argo bench-chain bench-cli bench-failover bench-guard bench-install bench-logs bench-reduce bench-run bench-scale bench-schedules bench-sensors bench-start bench-startup \
 	bench-files bench-structure bench-triggerer bench-ui bench-ui-browser bench-views bench-workflow bench-writes mutants cli chart images runtime-folder manifest sbom uninstall load cluster kubeconfig \
 	cluster-down control-plane \
 	control-plane-down
@@ -227,6 +227,9 @@ uninstall: ## remove Torpor from the cluster, with all Workflows and results; wo
 
 bench-cli: venv ## wall time of torpor --help, get and list on the cluster, against the goals: make bench-cli BENCH=NAMESPACE
 	@export KUBECONFIG=$$($(DEV) kubeconfig) && $(BIN)/python -m benchmarks.cli $(BENCH)
+
+bench-install: venv ## helm install on an empty kind cluster to the end of a first run, images present; an upgrade; an uninstallation
+	$(BIN)/python -m benchmarks.install $(BENCH)
 
 bench-guard: venv ## CPU time of recording the object of each step of the operator
 	$(BIN)/python -m benchmarks.guard
