@@ -132,7 +132,7 @@ def _default(parameter: inspect.Parameter) -> str:
     match parameter.default:
         case parameter.empty:
             return "required"
-        case None | Unset():
+        case None | "" | Unset():
             return "none"
         case float() as seconds:
             return f"`{seconds:g}s`"

@@ -83,7 +83,8 @@ def snapshot(  # noqa: PLR0913 - the fields of a Snapshot
     owned = {run.metadata.uid: tuple(pod for pod in pods if pod.owner_uid == run.metadata.uid) for run in runs}
     return Snapshot(
         workflow=parse_workflow(workflow),
-        taskruns={run.metadata.name: run for run in runs},
+        taskruns={run.metadata.name: run for run in runs if run.spec.notification is None},
+        notifications={run.metadata.name: run for run in runs if run.spec.notification is not None},
         pods=owned,
         unconfirmed_pods=unconfirmed_pods,
         created=created,

@@ -10,12 +10,13 @@ from pydantic import Field
 from torpor_wire.enums import LogMode
 
 from torpor_crds.models.base import Duration, Model, TaskRetries
+from torpor_crds.models.notify import NotifyList
 from torpor_crds.models.pod_fields import PodFields
 from torpor_crds.models.task import Task
 
 M = TypeVar("M", bound=Model)
 _KEYS = {
-    **dict.fromkeys(("env", "volumes", "init_containers", "sidecars"), ("name",)),
+    **dict.fromkeys(("notify", "env", "volumes", "init_containers", "sidecars"), ("name",)),
     "volume_mounts": ("mount_path",),
 }
 """By list: the fields that identify an entry."""
@@ -39,6 +40,7 @@ class TaskDefaults(Model):
     logs: Annotated[
         LogMode | None, Field(description="Which logs the archive keeps. Set it here, or in spec.logs.")
     ] = None
+    notify: NotifyList = ()
 
 
 def with_defaults(tasks: Iterable[Task], defaults: TaskDefaults) -> tuple[Task, ...]:

@@ -34,6 +34,7 @@ from torpor_crds.models.base import (
 )
 from torpor_crds.models.files import RunFiles, StoredFile
 from torpor_crds.models.history import TaskRunHistory
+from torpor_crds.models.notify import NotificationOf
 from torpor_crds.models.pod_fields import EnvValue, PodValue
 from torpor_crds.models.program import CodeSource, Command
 from torpor_crds.models.segment import NextSegment, PodRef, Waiting
@@ -91,6 +92,9 @@ class TaskRunSpec(Model):
     group_indexes: Annotated[
         GroupIndexes | None,
         Field(description="Index in each mapped group that contains the task, outermost first."),
+    ] = None
+    notification: Annotated[
+        NotificationOf | None, Field(description="What the TaskRun notifies of. It is no task of the Workflow then.")
     ] = None
     display_name: Annotated[PrintableLine | None, Field(description="Display name of the instance.")] = None
     clears: Annotated[Count, Field(description="Number of clears of the run before this TaskRun was created.")] = 0

@@ -27,6 +27,7 @@ from torpor_crds.models.base import (
 )
 from torpor_crds.models.defaults import TaskDefaults, with_defaults
 from torpor_crds.models.history import WorkflowHistoryEntry
+from torpor_crds.models.notify import NotificationList, NotifyList, by_name
 from torpor_crds.models.program import CodeSource
 from torpor_crds.models.run_of import RunOf, TemplateRef
 from torpor_crds.models.task import MappedGroup, Task, Value
@@ -121,6 +122,7 @@ class WorkflowSpec(Model):
             "adds those of the namespace, in its annotation torpor.dev/defaults, and of the installation."
         ),
     ] = None
+    notify: NotifyList = ()
     volume_claims: Annotated[
         tuple[VolumeClaim, ...],
         Field(
@@ -269,6 +271,7 @@ class WorkflowStatus(Model):
             description="Changes of the run, the oldest first, with the user who requested each.",
         ),
     ] = ()
+    notifications: NotificationList = ()
     conditions: Annotated[
         tuple[Condition, ...],
         Field(
@@ -296,6 +299,7 @@ def parse(body: Any) -> Workflow:
     spec, defaults = workflow.spec, workflow.spec.defaults
     if defaults is None:
         return workflow
-    fields = {"image": spec.image or defaults.image, "logs": spec.logs or defaults.logs}
+    fields: dict[str, Any] = {"image": spec.image or defaults.image, "logs": spec.logs or defaults.logs}
+    fields["notify"] = by_name(spec.notify, defaults.notify)
     completed = spec.model_copy(update=fields | {"tasks": with_defaults(spec.tasks, defaults)})
     return workflow.model_copy(update={"spec": completed})

@@ -87,6 +87,8 @@ LOG_MAX = 4 * 1024
 EXCEPTION_MAX = 253
 HISTORY_MAX = 32
 """Entries of `status.history`."""
+NOTIFICATIONS_MAX = 40
+"""Notifications of one run, and entries of `status.notifications`."""
 HISTORY_KEPT = 24
 """Entries that remain when older transitions are folded into the first one."""
 ARGUMENT_INLINE_MAX = 1024

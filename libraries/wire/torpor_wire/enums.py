@@ -56,6 +56,31 @@ class LogMode(StrEnum):
         return self is LogMode.ALL or (self is LogMode.FAILED and failed)
 
 
+class NotifyEvent(StrEnum):
+    """What a notification is about."""
+
+    FAILURE = "failure"
+    SUCCESS = "success"
+    LATE = "late"
+    APPROVAL = "approval"
+
+
+class NotificationState(StrEnum):
+    """What became of a notification."""
+
+    PENDING = "Pending"
+    DELIVERED = "Delivered"
+    FAILED = "Failed"
+
+
+class MailTls(StrEnum):
+    """How the connection to an SMTP server is encrypted."""
+
+    STARTTLS = "starttls"
+    TLS = "tls"
+    NONE = "none"
+
+
 class AccessMode(StrEnum):
     """How pods may mount a volume."""
 

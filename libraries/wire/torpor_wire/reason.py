@@ -98,4 +98,6 @@ class Reason(StrEnum):
     SCHEDULE_INVALID = "ScheduleInvalid"  # a cron expression or a time zone is invalid
     SOURCE_NOT_FOUND = "SourceNotFound"  # the Schedule has no cron source for the Backfill
     TICKS_PASSED = "TicksPassed"  # a Backfill passed over ticks that need no run
+    NOTIFICATION_FAILED = "NotificationFailed"  # a notification of the run was not delivered
+    NOTIFICATIONS_LIMITED = "NotificationsLimited"  # the run has as many notifications as it may have
     RUNS_FAILED = "RunsFailed"  # runs of a Backfill failed

@@ -16,7 +16,7 @@ SETTINGS = frozenset({"interval", "poke_interval", "timeout"})
 """Arguments about how to poll. Deferrals that differ only in these share a key (the exec fields of AIP-17)."""
 
 APPROVAL = "approval"
-ALONE = frozenset({APPROVAL, "webhook"})
+ALONE = frozenset({APPROVAL, "mail", "notification", "webhook"})
 """Classes whose event or effect belongs to one TaskRun, so they are never shared."""
 
 SEVERAL = frozenset({"any_of", "all_of"})

@@ -40,6 +40,7 @@ def read(body: Any) -> TaskRun:
         spec.trigger,
         spec.source,
         spec.mark,
+        spec.notification,
     )
     parts += (status, status.pod, status.trigger, status.next, status.stored)
     for part in parts:

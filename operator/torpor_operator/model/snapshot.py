@@ -136,7 +136,7 @@ class Snapshot:
     """All that a plan reads. `known` has the answers to the needs of the previous plan."""
 
     workflow: Workflow
-    taskruns: Mapping[str, TaskRun]  # by name
+    taskruns: Mapping[str, TaskRun]  # by name, without notifications
     pods: Mapping[str, tuple[Pod, ...]]  # by uid of the TaskRun
     unconfirmed_pods: Mapping[str, str]  # by uid of the TaskRun: the name of a pod whose creation was not confirmed
     created: Mapping[
@@ -152,6 +152,7 @@ class Snapshot:
     known: Mapping[Need, Answer]
     settings: Settings
     now: float
+    notifications: Mapping[str, TaskRun] = field(default_factory=dict)  # the TaskRuns that send them, by name
     uncreated: Notice | None = None  # why the last creation of a TaskRun failed
     uncopied: str = ""  # why the API server rejected the copy of the template
 

@@ -89,7 +89,11 @@ class OrphanedTaskRuns:
         for workflow in self._cluster.workflows.values():
             depths = _depths(workflow)
             own = self._cluster.taskruns.store.indexed(workflow.metadata.uid)
-            covered.update(run.metadata.uid for run in own if depths.get(run.spec.task) == len(run.spec.group_path))
+            covered.update(
+                run.metadata.uid
+                for run in own
+                if run.spec.notification is not None or depths.get(run.spec.task) == len(run.spec.group_path)
+            )
         for run in self._cluster.taskruns.store.values():
             if run.metadata.uid not in covered and run.spec.schedule is None and _is_open(run):
                 yield run

@@ -29,11 +29,13 @@ class WorkflowSnapshots:
         if workflow is None:
             return None
         uid = workflow.metadata.uid
-        taskruns = cluster.taskruns_of(key, uid)
+        owned = cluster.taskruns_of(key, uid)
+        taskruns = [taskrun for taskrun in owned if taskrun.spec.notification is None]
         taskrun_uids = {taskrun.metadata.uid for taskrun in taskruns}
         return Snapshot(
             workflow=workflow,
             taskruns={taskrun.metadata.name: taskrun for taskrun in taskruns},
+            notifications={each.metadata.name: each for each in owned if each.spec.notification is not None},
             pods={taskrun.metadata.uid: cluster.pods_of(taskrun) for taskrun in taskruns},
             unconfirmed_pods={owner: name for owner, name in cluster.unconfirmed_pods.items() if owner in taskrun_uids},
             created=cluster.seen.instances(uid, workflow.status.clears),

@@ -29,6 +29,8 @@ BUILT_IN = {
     "file": "torpor.triggers:File",
     "http": "torpor.triggers:Http",
     "kubernetes": "torpor.triggers:Kubernetes",
+    "mail": "torpor.triggers:Mail",
+    "notification": "torpor.triggers:Notification",
     "object": "torpor.triggers:Object",
     "redis": "torpor.triggers:Redis",
     "sql": "torpor.triggers:Sql",

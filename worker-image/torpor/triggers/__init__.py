@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from torpor.triggers.file import File
     from torpor.triggers.http import Http
     from torpor.triggers.kubernetes import Kubernetes
+    from torpor.triggers.mail import Mail
+    from torpor.triggers.notification import Notification
     from torpor.triggers.object_store import Object
     from torpor.triggers.redis import Redis
     from torpor.triggers.sql import Sql
@@ -33,6 +35,8 @@ __all__ = [
     "File",
     "Http",
     "Kubernetes",
+    "Mail",
+    "Notification",
     "Object",
     "Redis",
     "Sql",
@@ -57,6 +61,8 @@ _MODULES = {
     "File": "file",
     "Http": "http",
     "Kubernetes": "kubernetes",
+    "Mail": "mail",
+    "Notification": "notification",
     "Object": "object_store",
     "Redis": "redis",
     "Sql": "sql",

@@ -1,7 +1,7 @@
 """Calls a web service until it accepts the call.
 
-This is the only trigger with a side effect. A call may happen more than once: if a response is lost, or while two
-triggerers own a deferral. Each call of a deferral has the same Idempotency-Key header.
+This trigger has a side effect, as have `notification` and `mail`. A call may happen more than once: if a response is
+lost, or while two triggerers own a deferral. Each call of a deferral has the same Idempotency-Key header.
 """
 
 from collections.abc import AsyncIterator, Mapping

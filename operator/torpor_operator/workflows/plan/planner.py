@@ -14,6 +14,7 @@ from torpor_wire.reason import Reason
 
 from torpor_operator.model.actions import ReadVariables, WorkflowPlan, requires_role
 from torpor_operator.model.snapshot import Snapshot
+from torpor_operator.notifications.decide import add_notifications
 from torpor_operator.state import conditions
 from torpor_operator.workflows.plan import (
     active_run,
@@ -51,7 +52,8 @@ def plan(snapshot: Snapshot, build_graph: BuildGraph = build_graph) -> WorkflowP
     """
     run = RunContext(snapshot, build_graph)
     decided = next(decided for decide in DECISIONS if (decided := decide(run)) is not None)
-    return _hold(snapshot, decided) if snapshot.not_ready else decided
+    notified = add_notifications(snapshot, decided)
+    return _hold(snapshot, notified) if snapshot.not_ready else notified
 
 
 def _hold(snapshot: Snapshot, decided: WorkflowPlan) -> WorkflowPlan:

@@ -177,6 +177,7 @@ def build(  # noqa: PLR0913 - all parts of a status
         clears=former.clears,
         clearing=None if cleared or result.final else former.clearing,
         history=workflow_history.observe(workflow, result.state, _end(result), now),
+        notifications=former.notifications,
         conditions=_conditions(workflow, result, _lost(outcomes, kept), now),
     )
 

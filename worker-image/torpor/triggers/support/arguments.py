@@ -107,6 +107,14 @@ def url_of_server(url: object, parse: Callable[[object], Any]) -> str | Referenc
     return url if isinstance(url, Revealed) else str(url)
 
 
+def reference_or_text(value: object, name: str) -> str | Reference:
+    """Return a text, such as one from a Secret, or a reference to one. Raises TypeError or ValueError."""
+    if is_reference(value):
+        return reference(value, name)
+    checked = text(value.strip() if isinstance(value, Revealed) else value, name)
+    return Revealed(checked) if isinstance(value, Revealed) else checked
+
+
 def is_reference(value: object) -> bool:
     """Return whether a value has the form of a reference, valid or not."""
     return isinstance(value, Mapping) and REFERENCE in value
