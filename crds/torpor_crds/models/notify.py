@@ -1,4 +1,4 @@
-"""Notifications: who is told what about a run, and what became of each message (ADR 0069)."""
+"""Notifications of a run: events and receivers, and what became of each message (ADR 0069)."""
 
 from collections.abc import Iterable
 from typing import Annotated
@@ -99,7 +99,7 @@ class Receiver(Model):
 
 
 class Notify(Model):
-    """Who is told about which events of a run."""
+    """A receiver, and the events of a run that it gets."""
 
     name: Annotated[Name, Field(description="Name. An entry replaces that of the same name in the defaults.")]
     on: Annotated[
@@ -135,7 +135,7 @@ NotifyList = Annotated[
     tuple[Notify, ...],
     Field(
         max_length=10,
-        description="Who is told about the end of the run, a late run, and approvals.",
+        description="Receivers of notifications about the end of the run, a late run, and approvals.",
         json_schema_extra={"x-key": "name"},
     ),
 ]
