@@ -35,11 +35,13 @@ FUNCTION = r"^[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*$"
 WORD = {"pattern": r"^[A-Za-z][A-Za-z0-9_]*$"}
 CLASS = {"pattern": r"^[A-Za-z_][A-Za-z0-9_.:/-]*$"}
 SOURCE_HASH = {"pattern": r"^sha256:[0-9a-f]{16}$"}
+LABEL_NAME = {"pattern": r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"}
 OBJECT_NAME = {"pattern": names.OBJECT_NAME_PATTERN}
 
 Message = Annotated[str, Field(max_length=constants.MESSAGE_MAX, json_schema_extra=PRINTABLE)]
 ReasonWord = Annotated[str, Field(max_length=63, json_schema_extra=WORD)]
 Name = Annotated[str, Field(max_length=63, json_schema_extra=OBJECT_NAME)]
+QueueName = Annotated[str, Field(min_length=1, max_length=63, json_schema_extra=LABEL_NAME)]
 ObjectName = Annotated[str, Field(max_length=253, json_schema_extra=OBJECT_NAME)]
 ClassName = Annotated[str, Field(max_length=253, json_schema_extra=CLASS)]
 PrintableLine = Annotated[str, Field(max_length=253, json_schema_extra=PRINTABLE_LINE)]

@@ -5,7 +5,17 @@ from typing import Annotated, Any
 from pydantic import Field
 from torpor_wire.enums import Hook, Runtime, TriggerRule
 
-from torpor_crds.models.base import CLASS, FUNCTION, Duration, Expression, Identifier, Model, Name, TaskRetries
+from torpor_crds.models.base import (
+    CLASS,
+    FUNCTION,
+    Duration,
+    Expression,
+    Identifier,
+    Model,
+    Name,
+    QueueName,
+    TaskRetries,
+)
 from torpor_crds.models.files import TaskFiles
 from torpor_crds.models.pod_fields import PodFields
 from torpor_crds.models.program import CodeSource, Command
@@ -204,6 +214,13 @@ class Task(Model):
         Field(
             description="Pool of slots. The task takes one slot while it holds a pod. The ConfigMap torpor-pools of the"
             " namespace sets the number of slots for all Workflows."
+        ),
+    ] = None
+    queue: Annotated[
+        QueueName | None,
+        Field(
+            description="LocalQueue of Kueue for the pods of the task. Its quota is free while the task is deferred. A "
+            "`pool` limits the task, too: a pod is created when the pool has a slot, and starts when the queue has quota."
         ),
     ] = None
     max_active: Annotated[

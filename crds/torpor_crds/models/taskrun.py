@@ -29,6 +29,7 @@ from torpor_crds.models.base import (
     ObjectName,
     PrintableLine,
     PrintableLog,
+    QueueName,
     ReasonWord,
     Retries,
 )
@@ -102,6 +103,7 @@ class TaskRunSpec(Model):
     pool: Annotated[
         Identifier | None, Field(description="Pool of slots. The TaskRun takes one slot while it holds a pod.")
     ] = None
+    queue: Annotated[QueueName | None, Field(description="LocalQueue of Kueue for its pods.")] = None
     image: Annotated[str | None, Field(max_length=512, description="Image of the task's pod.")] = None
     python: Annotated[str | None, Field(max_length=253, description="Function to call: `package.module:function`.")] = (
         None

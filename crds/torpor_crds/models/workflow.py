@@ -23,6 +23,7 @@ from torpor_crds.models.base import (
     Moment,
     Name,
     ObjectName,
+    QueueName,
     ReasonWord,
 )
 from torpor_crds.models.defaults import TaskDefaults, with_defaults
@@ -123,6 +124,13 @@ class WorkflowSpec(Model):
         ),
     ] = None
     notify: NotifyList = ()
+    queue: Annotated[
+        QueueName | None,
+        Field(
+            description="LocalQueue of Kueue for pods of tasks that set none. Kueue must be installed: it holds each pod "
+            "until the queue has quota."
+        ),
+    ] = None
     volume_claims: Annotated[
         tuple[VolumeClaim, ...],
         Field(

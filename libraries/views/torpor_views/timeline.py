@@ -26,6 +26,7 @@ _NOT_STARTED = frozenset(
         Reason.MOUNT_FAILED,
         Reason.POD_PENDING,
         Reason.QUOTA_EXCEEDED,
+        Reason.QUEUE_PENDING,
     }
 )
 """Reasons of a pod whose container has not started."""

@@ -87,6 +87,10 @@ LOG_MAX = 4 * 1024
 EXCEPTION_MAX = 253
 HISTORY_MAX = 32
 """Entries of `status.history`."""
+QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+"""The label of a pod with its LocalQueue of Kueue (ADR 0070)."""
+QUEUE_GATE = "kueue.x-k8s.io/admission"
+"""The scheduling gate of Kueue, which it removes from a pod that it admits."""
 NOTIFICATIONS_MAX = 40
 """Notifications of one run, and entries of `status.notifications`."""
 HISTORY_KEPT = 24

@@ -24,6 +24,7 @@ class Reason(StrEnum):
     IMAGE_PULL_FAILED = "ImagePullFailed"
     UNSCHEDULABLE = "Unschedulable"  # the pod fits on no node
     QUOTA_EXCEEDED = "QuotaExceeded"  # a ResourceQuota of the namespace rejects the pod
+    QUEUE_PENDING = "QueuePending"  # the pod waits for quota of its queue of Kueue
     CLAIM_PENDING = "ClaimPending"  # a PersistentVolumeClaim of the pod is not bound
     MOUNT_FAILED = "MountFailed"  # a volume of the pod cannot be mounted
     POD_PENDING = "PodPending"  # the pod does not start for another or an unknown reason

@@ -19,6 +19,7 @@ _INITIALIZING = frozenset({"", "PodInitializing", "ContainerCreating"})
 _MESSAGE_MAX = 4096
 _MESSAGES_MAX = 12 * 1024
 """Bytes of the termination messages of a pod. The kubelet gives each of its containers an equal share."""
+_STOPPED_BY_KUEUE = "TerminationTarget"
 _MESSAGE_TAIL = 600
 """Characters of a termination message that an end message quotes."""
 
@@ -43,6 +44,7 @@ class Pod:
     gates: tuple[str, ...] = ()
     finalizers: tuple[str, ...] = ()
     disrupted: bool = False
+    preempted: bool = False  # by Kueue, which needs its quota
     container: str = ""  # the other container that the following describes, which cannot start or has failed
     initializing: str = ""  # the container that must end, or become ready, before the next one starts
     runs_init: bool = False  # whether that one is an init container of the author that runs
@@ -72,6 +74,11 @@ class Pod:
     def gated(self) -> bool:
         """Whether it waits for the operator's claim."""
         return constants.POD_GATE in self.gates
+
+    @property
+    def awaits_quota(self) -> bool:
+        """Whether it waits for quota of its queue of Kueue."""
+        return constants.QUEUE_GATE in self.gates
 
     @property
     def has_finalizer(self) -> bool:
@@ -111,7 +118,8 @@ def parse_pod(body: Mapping[str, Any]) -> Pod:
         claims=_claims(spec),
         gates=tuple(gate["name"] for gate in spec.get("schedulingGates", [])),
         finalizers=tuple(metadata.get("finalizers", [])),
-        disrupted=conditions.get("DisruptionTarget") == "True" or status.get("reason") in {"Evicted", "Preempting"},
+        disrupted=_is_disrupted(conditions, status),
+        preempted=conditions.get(_STOPPED_BY_KUEUE) == "True",
         container=str(other.get("name") or "") if other is not None else "",
         initializing=str(initializing.get("name") or ""),
         runs_init=_runs_init(initializing, _sidecar_names(spec)),
@@ -127,6 +135,12 @@ def parse_pod(body: Mapping[str, Any]) -> Pod:
         init_messages=_init_messages(status, _sidecar_names(spec)),
         outcome_nonce=metadata.get("annotations", {}).get(constants.OUTCOME_NONCE, ""),
     )
+
+
+def _is_disrupted(conditions: Mapping[str, str], status: Mapping[str, Any]) -> bool:
+    """Whether the cluster ended the pod, and not its program."""
+    ended = any(conditions.get(condition) == "True" for condition in ("DisruptionTarget", _STOPPED_BY_KUEUE))
+    return ended or status.get("reason") in {"Evicted", "Preempting"}
 
 
 def _waiting_message(container: Mapping[str, Any], waiting: Mapping[str, Any]) -> str:

@@ -79,6 +79,7 @@ def _spec(  # noqa: PLR0913 - what a TaskRun is made from
         clears=workflow.status.clears,
         trigger_pool=task.trigger_pool or workflow.spec.trigger_pool,
         pool=task.pool,
+        queue=task.queue or workflow.spec.queue if task.python or task.container else None,
         image=_image(workflow, task, instance),
         python=task.python,
         runtime=_runtime(workflow, task),

@@ -156,7 +156,9 @@ def _others(taskrun: TaskRun, chosen: PodFields) -> list[str]:
 
 def _labels(taskrun: TaskRun) -> dict[str, str]:
     spec = taskrun.spec
+    queue = {} if spec.queue is None else {constants.QUEUE_LABEL: spec.queue}
     return {
+        **queue,
         constants.LABEL_TASKRUN_UID: taskrun.metadata.uid,
         constants.LABEL_WORKFLOW_UID: spec.owner.uid,
         constants.LABEL_TASK: names.label(spec.task),

@@ -42,7 +42,7 @@ class ImageProblem:
 def ended_without_report(view: TaskRunView, pod: Pod) -> Step:
     """Retry or fail after a pod that has ended. A report that arrives first wins: the patch has preconditions."""
     status = view.taskrun.status
-    if pod.disrupted and status.launch < view.settings.max_launches:
+    if pod.preempted or (pod.disrupted and status.launch < view.settings.max_launches):
         return relaunch(view)
     if (problem := image_problem(view.taskrun, pod)) is not None:
         return _fail(view, problem)

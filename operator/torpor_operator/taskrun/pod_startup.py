@@ -30,7 +30,14 @@ _LATER_READS = 300.0
 _MOUNTS = frozenset({"FailedMount", "FailedAttachVolume", "FailedMapVolume"})
 _VOLUMES = re.compile(r"persistent ?volume", re.IGNORECASE)
 _EXPLANATIONS = frozenset(
-    {Reason.UNSCHEDULABLE, Reason.MOUNT_FAILED, Reason.CLAIM_PENDING, Reason.POD_PENDING, Reason.QUOTA_EXCEEDED}
+    {
+        Reason.UNSCHEDULABLE,
+        Reason.MOUNT_FAILED,
+        Reason.CLAIM_PENDING,
+        Reason.POD_PENDING,
+        Reason.QUOTA_EXCEEDED,
+        Reason.QUEUE_PENDING,
+    }
 )
 """Reasons why a pod has not started; they are removed once it has."""
 
@@ -122,6 +129,8 @@ def _waits_for_claims(pod: Pod) -> bool:
 
 
 def _cause(view: TaskRunView, pod: Pod) -> _Cause | None:
+    if pod.awaits_quota:
+        return _Cause(Reason.QUEUE_PENDING, _queue_message(view, pod))
     if _waits_for_claims(pod):
         match view.known.get(_event_read(view, pod)):
             case PodWarning(reason=reason, message=message) if reason:
@@ -137,6 +146,15 @@ def _cause(view: TaskRunView, pod: Pod) -> _Cause | None:
             )
         case _:
             return _long_pending(view, pod)
+
+
+def _queue_message(view: TaskRunView, pod: Pod) -> str:
+    """What a pod waits for that Kueue holds. A queue that does not exist has no quota either."""
+    namespace = view.taskrun.metadata.namespace
+    queue = view.taskrun.spec.queue
+    named = "the default queue" if queue is None else f"queue {queue}"
+    command = f"kubectl get localqueues,workloads -n {namespace}"
+    return f"pod {pod.name} waits for quota of {named} (Kueue): {command}"
 
 
 def _advice(view: TaskRunView, message: str) -> str:

@@ -166,7 +166,7 @@ def deadline_of_attempt(view: TaskRunView) -> float | None:
     """When the attempt exceeds its timeout, in seconds since the epoch.
 
     Before the first claim the time counts from the creation of the pod, or of a pod that the quota rejects. Waiting for
-    a slot does not count, nor does deferral where `timeoutWhileDeferred` is false.
+    a slot or for quota of a queue does not count, nor does deferral where `timeoutWhileDeferred` is false.
     """
     spec, status = view.taskrun.spec, view.taskrun.status
     if spec.timeout is None:
@@ -179,7 +179,7 @@ def _launched_at(view: TaskRunView) -> str | None:
     """When the pod of an attempt that no pod has claimed was created, or first rejected by the quota."""
     taskrun, pod = view.taskrun, view.current_pod
     if pod is not None:
-        return pod.created or None
+        return None if pod.awaits_quota else pod.created or None
     if taskrun.status.reason == Reason.QUOTA_EXCEEDED:
         return taskrun.status.retry_at or taskrun.metadata.creation_timestamp
     return None

@@ -51,7 +51,7 @@ def _scheduled(view: TaskRunView) -> Step:
         return _want_pod(view)
     if pod.terminal:
         return pod_failure.ended_without_report(view, pod)
-    if pod.gated and not pod.deleting:
+    if pod.gated and not pod.deleting and not pod.awaits_quota:
         return containers.claim(view, pod)
     return _live_pod(view, pod)
 

@@ -46,6 +46,7 @@ def test_each_state_has_a_cause(state: str) -> None:
         ("MountFailed", CauseKind.MOUNT, "describe pod"),
         ("PodPending", CauseKind.POD_PENDING, "describe pod"),
         ("QuotaExceeded", CauseKind.QUOTA, "describe quota"),
+        ("QueuePending", CauseKind.QUEUE, "describe pod"),
         ("NodeLost", CauseKind.NODE_LOST, "kubectl get nodes"),
     ],
 )

@@ -63,6 +63,7 @@ class CauseKind(StrEnum):
     MOUNT = "Mount"
     POD_PENDING = "PodPending"
     QUOTA = "Quota"
+    QUEUE = "Queue"
     NODE_LOST = "NodeLost"
     # waits
     WAITING = "Waiting"

@@ -22,6 +22,7 @@ _KINDS = {
     Reason.CLAIM_PENDING: CauseKind.MOUNT,
     Reason.POD_PENDING: CauseKind.POD_PENDING,
     Reason.QUOTA_EXCEEDED: CauseKind.QUOTA,
+    Reason.QUEUE_PENDING: CauseKind.QUEUE,
     Reason.NODE_LOST: CauseKind.NODE_LOST,
 }
 
