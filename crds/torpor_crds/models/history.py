@@ -1,4 +1,4 @@
-"""The history of a TaskRun and of a Workflow: what happened when (ADR 0027)."""
+"""The history of a TaskRun and of a Workflow: what happened when (ADR 0027), and the clear in progress."""
 
 from functools import lru_cache
 from typing import Annotated, Any
@@ -9,7 +9,7 @@ from torpor_wire.enums import WorkflowEvent
 from torpor_wire.state import State
 from torpor_wire.transitions import HistorySize
 
-from torpor_crds.models.base import ClassName, Count, Message, Model, ObjectName, ReasonWord, Time
+from torpor_crds.models.base import ClassName, Count, Identifier, Message, Model, ObjectName, ReasonWord, Time
 
 
 class TaskRunHistoryEntry(Model):
@@ -79,3 +79,39 @@ class WorkflowHistoryEntry(Model):
         Count | None,
         Field(description="For the first entry: number of entries that it replaces. Unset: 1."),
     ] = None
+
+
+Ranges = Annotated[str, Field(max_length=constants.RANGES_MAX, pattern=r"^[0-9.,-]*$")]
+
+
+class ClearedTask(Model):
+    """A task whose TaskRuns are created again."""
+
+    name: Annotated[Identifier, Field(description="Name of the task.")]
+    indexes: Annotated[
+        tuple[Annotated[int, Field(ge=0)], ...] | None,
+        Field(
+            max_length=constants.MAP_MAX,
+            description="Indexes of the instances. Unset: all, and the list is evaluated again.",
+        ),
+    ] = None
+    within: Annotated[
+        Ranges | None,
+        Field(description="For a task in a group: all instances at these group indexes, such as 0-3,5.0."),
+    ] = None
+
+
+class Clearing(Model):
+    """Instances that run again, until their TaskRuns have been created."""
+
+    asked: Annotated[
+        str,
+        Field(
+            max_length=constants.CLEAR_MAX,
+            description="Value of torpor.dev/clear, or of torpor.dev/mark with its result.",
+        ),
+    ]
+    tasks: Annotated[
+        tuple[ClearedTask, ...],
+        Field(max_length=500, description="Tasks that are cleared.", json_schema_extra={"x-key": "name"}),
+    ] = ()

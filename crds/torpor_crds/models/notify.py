@@ -102,7 +102,7 @@ class Notify(Model):
     """A receiver, and the events of a run that it gets."""
 
     name: Annotated[Name, Field(description="Name. An entry replaces that of the same name in the defaults.")]
-    on: Annotated[
+    events: Annotated[
         tuple[NotifyEvent, ...],
         Field(
             min_length=1,

@@ -219,8 +219,8 @@ class Task(Model):
     queue: Annotated[
         QueueName | None,
         Field(
-            description="LocalQueue of Kueue for the pods of the task. Its quota is free while the task is deferred. A "
-            "`pool` limits the task, too: a pod is created when the pool has a slot, and starts when the queue has quota."
+            description="LocalQueue of Kueue for the pods of the task. Its quota is free while the task is deferred. "
+            "A `pool` limits it, too: a pod is created when the pool has a slot, and starts when the queue has quota."
         ),
     ] = None
     max_active: Annotated[

@@ -27,7 +27,7 @@ from torpor_crds.models.base import (
     ReasonWord,
 )
 from torpor_crds.models.defaults import TaskDefaults, with_defaults
-from torpor_crds.models.history import WorkflowHistoryEntry
+from torpor_crds.models.history import Clearing, Ranges, WorkflowHistoryEntry
 from torpor_crds.models.notify import NotificationList, NotifyList, by_name
 from torpor_crds.models.program import CodeSource
 from torpor_crds.models.run_of import RunOf, TemplateRef
@@ -127,7 +127,7 @@ class WorkflowSpec(Model):
     queue: Annotated[
         QueueName | None,
         Field(
-            description="LocalQueue of Kueue for pods of tasks that set none. Kueue must be installed: it holds each pod "
+            description="LocalQueue of Kueue for pods of tasks that set none. Kueue must be installed: it holds a pod "
             "until the queue has quota."
         ),
     ] = None
@@ -168,9 +168,6 @@ class WorkflowSpec(Model):
     ] = ()
 
 
-Ranges = Annotated[str, Field(max_length=constants.RANGES_MAX, pattern=r"^[0-9.,-]*$")]
-
-
 class TaskStatus(Model):
     """Counts of the instances of one task."""
 
@@ -203,39 +200,6 @@ class TaskStatus(Model):
     failed: Annotated[Count, Field(description="Number of failed, cancelled or deleted instances.")] = 0
     reason: Annotated[ReasonWord | None, Field(description="Why the task failed or was skipped.")] = None
     message: Annotated[str | None, Field(max_length=1024, description="The reason as a sentence.")] = None
-
-
-class ClearedTask(Model):
-    """A task whose TaskRuns are created again."""
-
-    name: Annotated[Identifier, Field(description="Name of the task.")]
-    indexes: Annotated[
-        tuple[Annotated[int, Field(ge=0)], ...] | None,
-        Field(
-            max_length=constants.MAP_MAX,
-            description="Indexes of the instances. Unset: all, and the list is evaluated again.",
-        ),
-    ] = None
-    within: Annotated[
-        Ranges | None,
-        Field(description="For a task in a group: all instances at these group indexes, such as 0-3,5.0."),
-    ] = None
-
-
-class Clearing(Model):
-    """Instances that run again, until their TaskRuns have been created."""
-
-    asked: Annotated[
-        str,
-        Field(
-            max_length=constants.CLEAR_MAX,
-            description="Value of torpor.dev/clear, or of torpor.dev/mark with its result.",
-        ),
-    ]
-    tasks: Annotated[
-        tuple[ClearedTask, ...],
-        Field(max_length=500, description="Tasks that are cleared.", json_schema_extra={"x-key": "name"}),
-    ] = ()
 
 
 class WorkflowStatus(Model):

@@ -63,12 +63,12 @@ def _of_run(workflow: Workflow, entry: Notify, status: WorkflowStatus, now: floa
         return
     stored = conditions.find(status.conditions, CONDITION)
     event = NotifyEvent.SUCCESS if stored is not None and stored.status == "True" else NotifyEvent.FAILURE
-    if event in entry.on:
+    if event in entry.events:
         yield event, str(status.clears)
 
 
 def _late_at(workflow: Workflow, entry: Notify) -> float | None:
-    if NotifyEvent.LATE not in entry.on or entry.after is None:
+    if NotifyEvent.LATE not in entry.events or entry.after is None:
         return None
     run_of, created = workflow.spec.run_of, workflow.metadata.creation_timestamp
     since = run_of.at if run_of is not None else created
@@ -76,7 +76,7 @@ def _late_at(workflow: Workflow, entry: Notify) -> float | None:
 
 
 def _of_approvals(snapshot: Snapshot, status: WorkflowStatus) -> list[DueNotification]:
-    entries = [entry for entry in snapshot.workflow.spec.notify if NotifyEvent.APPROVAL in entry.on]
+    entries = [entry for entry in snapshot.workflow.spec.notify if NotifyEvent.APPROVAL in entry.events]
     if not entries or status.completion_time is not None:
         return []
     waiting = sorted((run for run in snapshot.taskruns.values() if _awaits_approval(run)), key=_name)

@@ -166,7 +166,7 @@ def login(server: SMTP, session: Session, envelope: Envelope, mechanism: str, da
 
 
 @dataclass(frozen=True)
-class Certificate:
+class ServerCertificate:
     """A certificate for localhost that signs itself, and its key, in one file."""
 
     path: Path
@@ -178,11 +178,11 @@ class Certificate:
 
 
 @pytest.fixture
-def certificate(tmp_path: Path) -> Certificate:
+def certificate(tmp_path: Path) -> ServerCertificate:
     pair = create_key_pair("localhost", datetime.now(UTC))
     path = tmp_path / "server.pem"
     path.write_text(pair.certificate + pair.key)
-    return Certificate(path)
+    return ServerCertificate(path)
 
 
 @asynccontextmanager
@@ -245,7 +245,9 @@ async def test_a_mail_that_is_rejected_fails() -> None:
             await sends(mail(box))
 
 
-async def test_a_login_is_sent_by_starttls_only(certificate: Certificate, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_login_is_sent_by_starttls_only(
+    certificate: ServerCertificate, monkeypatch: pytest.MonkeyPatch
+) -> None:
     context = certificate.of_server()
     trusting = ssl.create_default_context(cafile=str(certificate.path))
     monkeypatch.setattr(smtp, "tls_context", lambda: trusting)
@@ -259,7 +261,7 @@ async def test_a_login_is_sent_by_starttls_only(certificate: Certificate, monkey
 
 
 @pytest.mark.attack
-async def test_a_server_with_an_unknown_certificate_gets_no_login(certificate: Certificate) -> None:
+async def test_a_server_with_an_unknown_certificate_gets_no_login(certificate: ServerCertificate) -> None:
     async with smtp_server(MailBox(), certificate.of_server()) as box:
         waiting = mail(box, tls="starttls", user=Revealed("torpor"), password=Revealed("s3cret"))
         with pytest.raises(NeverError):

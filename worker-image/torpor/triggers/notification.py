@@ -15,7 +15,7 @@ from torpor.triggers.events import TriggerEvent
 from torpor.triggers.services import HttpResponse, Request, Services
 from torpor.triggers.support import arguments, delivery, http_request, notification_payloads
 from torpor.triggers.support.arguments import Reference, Revealed
-from torpor.triggers.support.delivery import MessageRefusedError, UnavailableError
+from torpor.triggers.support.delivery import MessageRefusedError, ReceiverUnavailableError
 from torpor.triggers.support.metering import AddressDeniedError
 from torpor.triggers.support.notification_payloads import PAGERDUTY_URL, Message
 
@@ -105,14 +105,14 @@ class Notification(BaseTrigger):
         except AddressDeniedError as error:
             raise http_request.denied(self.url or PAGERDUTY_URL, error) from error
         except OSError as error:
-            raise UnavailableError(f"no answer from {shown}: {error}") from error
+            raise ReceiverUnavailableError(f"no answer from {shown}: {error}") from error
         words = f"{shown} answered {answer.status}"
         if notification_payloads.is_limited(self.service, answer.body):
-            raise UnavailableError(f"{words}: the limit of Teams is reached")
+            raise ReceiverUnavailableError(f"{words}: the limit of Teams is reached")
         if answer.status in _TAKEN:
             return answer.status
         if http_request.is_unavailable(answer) or answer.status in _LATER:
-            raise UnavailableError(words, http_request.retry_after(answer, self.services.now()))
+            raise ReceiverUnavailableError(words, http_request.retry_after(answer, self.services.now()))
         raise MessageRefusedError(f"{words}{_reason(answer)}")
 
     def _message(self) -> Message:

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
+from torpor_crds.models.history import ClearedTask
 from torpor_crds.models.task import Task
 from torpor_crds.models.taskrun import TaskRun, TaskRunSpec
-from torpor_crds.models.workflow import ClearedTask, TaskStatus, Workflow
+from torpor_crds.models.workflow import TaskStatus, Workflow
 from torpor_wire import constants, instance_paths
 from torpor_wire.index_ranges import Indexes
 from torpor_wire.instance_paths import Path

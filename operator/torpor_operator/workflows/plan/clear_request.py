@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from pydantic import ValidationError
+from torpor_crds.models.history import ClearedTask, Clearing
 from torpor_crds.models.task import Task
-from torpor_crds.models.workflow import ClearedTask, Clearing, TaskStatus, Workflow
+from torpor_crds.models.workflow import TaskStatus, Workflow
 from torpor_wire import constants, instance_paths
 from torpor_wire.instance_paths import Path
 from torpor_wire.reason import Reason

@@ -7,8 +7,9 @@ that had ended runs again, so that nothing is based on a replaced outcome.
 from collections.abc import Iterable
 
 from pydantic import ValidationError
+from torpor_crds.models.history import ClearedTask, Clearing
 from torpor_crds.models.task import Task
-from torpor_crds.models.workflow import ClearedTask, Clearing, Workflow
+from torpor_crds.models.workflow import Workflow
 from torpor_wire import constants, instance_paths
 from torpor_wire.enums import MarkState, WorkflowEvent
 from torpor_wire.instance_paths import Path

@@ -6,7 +6,8 @@ from types import MappingProxyType
 from typing import NamedTuple, Self
 
 from torpor_crds.models.base import Condition
-from torpor_crds.models.workflow import Clearing, TaskStatus, Workflow, WorkflowSpec, WorkflowStatus
+from torpor_crds.models.history import Clearing
+from torpor_crds.models.workflow import TaskStatus, Workflow, WorkflowSpec, WorkflowStatus
 from torpor_wire import constants, times
 from torpor_wire.enums import WorkflowEvent
 from torpor_wire.reason import Reason

@@ -14,7 +14,7 @@ MAIL = {"server": "smtp.example.org", "from": "a@example.org", "to": ["b@example
 
 def workflow(**entry: Any) -> dict[str, Any]:
     task = {"name": "a", "container": {"command": ["echo"]}, "image": "busybox"}
-    notify = {"name": "ops", "on": ["failure"], "to": SLACK, **entry}
+    notify = {"name": "ops", "events": ["failure"], "to": SLACK, **entry}
     return manifest("Workflow", "run", {"tasks": [task], "notify": [notify]})
 
 
@@ -34,7 +34,7 @@ def test_each_receiver_is_accepted(server: Server, namespace: str) -> None:
         body = workflow(to=to)
         body["metadata"]["name"] = f"run-{number}"
         assert server.create("workflows", namespace, body).status == 201
-    body = in_defaults(workflow(on=["late", "approval"], after="1h"))
+    body = in_defaults(workflow(events=["late", "approval"], after="1h"))
     assert server.create("workflows", namespace, body).status == 201
 
 
@@ -44,10 +44,10 @@ def test_each_receiver_is_accepted(server: Server, namespace: str) -> None:
         ({"to": {}}, "`to` must have exactly one of"),
         ({"to": SLACK | webhook()}, "`to` must have exactly one of"),
         ({"to": {"icq": {}}}, "`to` must have exactly one of"),
-        ({"on": ["late"]}, "late and after belong together"),
+        ({"events": ["late"]}, "late and after belong together"),
         ({"after": "1h"}, "late and after belong together"),
-        ({"on": []}, "should have at least 1 items"),
-        ({"on": ["retry"]}, "Unsupported value"),
+        ({"events": []}, "should have at least 1 items"),
+        ({"events": ["retry"]}, "Unsupported value"),
         ({"to": webhook(urlFrom=URL)}, "exactly one of url and urlFrom"),
         ({"to": webhook(url="ftp://example.org/")}, "should match"),
         ({"to": webhook(url="https://user:secret@example.org/")}, "contains credentials"),

@@ -16,7 +16,7 @@ SLACK = {"slack": {"url": {"secretRef": {"name": "chat", "key": "url"}}}}
 
 
 def entry(*on: str, name: str = "ops", **fields: Any) -> Body:
-    return {"name": name, "on": list(on), "to": SLACK, **fields}
+    return {"name": name, "events": list(on), "to": SLACK, **fields}
 
 
 def sent(world: PlanFixture) -> list[TaskRun]:

@@ -27,7 +27,7 @@ class MessageRefusedError(Exception):
     """The receiver rejected a message, and a retry would not help."""
 
 
-class UnavailableError(OSError):
+class ReceiverUnavailableError(OSError):
     """The receiver does not accept messages now; `retry_after` is the time in seconds that it asked for, or 0."""
 
     def __init__(self, words: str, retry_after: float = 0.0) -> None:

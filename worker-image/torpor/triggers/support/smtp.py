@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from torpor.triggers.support import notification_payloads
-from torpor.triggers.support.delivery import MessageRefusedError, UnavailableError
+from torpor.triggers.support.delivery import MessageRefusedError, ReceiverUnavailableError
 from torpor.triggers.support.metering import AddressDeniedError, ByteMeter
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ async def send(
     except AddressDeniedError:
         raise
     except OSError as error:
-        raise UnavailableError(f"{server} does not answer: {error}") from error
+        raise ReceiverUnavailableError(f"{server} does not answer: {error}") from error
     client = SMTP(
         hostname=server.host,
         sock=opened,
@@ -119,4 +119,4 @@ def _meant(server: SmtpServer, error: Exception) -> Exception:
             is_final = isinstance(error, ValueError)
     said = notification_payloads.single_line(str(error))[:_SAID] or type(error).__name__
     words = f"{server}: {said}"
-    return MessageRefusedError(words) if is_final else UnavailableError(words)
+    return MessageRefusedError(words) if is_final else ReceiverUnavailableError(words)
