@@ -80,7 +80,7 @@ def pagerduty(request: ReceivedRequest) -> Any:
 @pytest.mark.parametrize(("service", "reply"), [("slack", slack), ("teams", teams), ("pagerduty", pagerduty)])
 async def test_each_service_accepts_its_message(service: str, reply: Reply) -> None:
     async with site(reply) as at:
-        key = {"key": Revealed("routing")} if service == "pagerduty" else {}
+        key: dict[str, Any] = {"key": Revealed("routing")} if service == "pagerduty" else {}
         waiting = Notification(service, url=Revealed(f"{at.url}/hook"), **key, **MESSAGE)
         assert (await fires(waiting, at))["id"] == "0b5d-1"
         assert at.requests[0].headers["idempotency-key"] == "0b5d-1"
@@ -206,7 +206,7 @@ async def smtp_server(box: MailBox, context: ssl.SSLContext | None = None) -> As
         server.close()
         for each in sessions:
             for transport in (each.transport, each._original_transport):
-                if transport is not None:
+                if isinstance(transport, asyncio.WriteTransport):
                     transport.abort()
         await server.wait_closed()
         await asyncio.sleep(0)

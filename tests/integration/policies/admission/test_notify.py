@@ -89,7 +89,7 @@ def test_no_line_break_gets_into_a_header(server: Server, namespace: str, to: di
 def test_notifications_of_a_run_cannot_change(server: Server, namespace: str) -> None:
     assert server.create("workflows", namespace, workflow()).status == 201
     path = f"/apis/torpor.dev/v1alpha1/namespaces/{namespace}/workflows/run"
-    change = {"spec": {"notify": []}}
+    change: dict[str, Any] = {"spec": {"notify": []}}
     answer = server.request("PATCH", path, change, content_type="application/merge-patch+json")
     assert answer.status == 422
     assert "spec.notify cannot change" in answer.message

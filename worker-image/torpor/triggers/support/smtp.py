@@ -58,6 +58,8 @@ async def send(
 
     Raises OSError to repeat it, MessageRefusedError or AddressDeniedError if that would not help.
     """
+    import asyncio
+
     from aiosmtplib import SMTP, errors
 
     try:
@@ -84,7 +86,7 @@ async def send(
         raise _meant(server, error) from error
     finally:
         # The transport owns the socket. Closing it politely would wait for the server, up to half a minute with TLS.
-        if client.transport is not None:
+        if isinstance(client.transport, asyncio.WriteTransport):
             client.transport.abort()
         client.close()
 
