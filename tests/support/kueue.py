@@ -96,7 +96,12 @@ def used_cpu(server: Server, namespace: str, queue: str) -> str:
 
 def _admits(server: Server, process: "subprocess.Popen[bytes]", log: Path) -> bool:
     assert process.poll() is None, log.read_text()[-4000:]
-    flavor = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ResourceFlavor", "metadata": {"name": "probe"}, "spec": {}}
+    flavor = {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "ResourceFlavor",
+        "metadata": {"name": "probe"},
+        "spec": {},
+    }
     return server.request("POST", f"{_GROUP}/resourceflavors", flavor).status in {201, 409}
 
 
