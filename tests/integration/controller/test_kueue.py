@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from tests.integration.controller import kueue
 from tests.integration.controller.stage import ControllerFixture, Object, python, shell
-from tests.support import kueue
 from tests.support.controller_process import Plane
 
 pytestmark = pytest.mark.skipif(kueue.PROGRAM not in os.environ, reason="without Kueue: make kueue")
