@@ -45,7 +45,13 @@ def open_plane(state: Path, release: SourceRelease = CURRENT) -> Iterator[Plane]
 
 @contextmanager
 def open_installation(
-    plane: Plane, folder: Path, database: Sqlite | Postgresql, *, seed: int = 0, release: SourceRelease = CURRENT
+    plane: Plane,
+    folder: Path,
+    database: Sqlite | Postgresql,
+    *,
+    seed: int = 0,
+    release: SourceRelease = CURRENT,
+    lease_seconds: int = 15,
 ) -> Iterator[ProcessInstallation]:
     """Start all components of a release."""
     random = Random(seed)
@@ -53,6 +59,7 @@ def open_installation(
         stack = AsyncExitStack()
         try:
             installation = call(_build(plane, folder, database, random, release, stack, call))
+            installation.lease_seconds = lease_seconds
             installation.node.start()
             try:
                 installation.start()

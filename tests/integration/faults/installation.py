@@ -56,6 +56,8 @@ class ProcessInstallation:
     """Whether the folder of an operator outlives its process, so that objects are quarantined: else its pod is new."""
     components: dict[str, Component] = field(default_factory=dict)
     archive_port: int = field(default_factory=free_port)
+    lease_seconds: int = 15
+    """Of the operators' Lease. An upgrade hands it over; on a busy machine, a longer one is not lost meanwhile."""
 
     @property
     def server(self) -> Server:

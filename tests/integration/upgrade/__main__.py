@@ -34,7 +34,7 @@ def _measure(folder: Path) -> dict[str, object]:
     (folder / "files").mkdir()
     with open_plane(folder / "plane", previous) as plane, databases.postgresql() as server:
         database = databases.make(server, "archive", folder)
-        with open_installation(plane, folder / "files", database, release=previous) as installation:
+        with open_installation(plane, folder / "files", database, release=previous, lease_seconds=60) as installation:
             upgrade = Upgrade.begin(installation, previous)
             upgrade.forward()
             upgrade.back()
