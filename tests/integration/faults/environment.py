@@ -44,7 +44,7 @@ def open_plane(state: Path, release: SourceRelease = CURRENT) -> Iterator[Plane]
 
 
 @contextmanager
-def open_installation(
+def open_installation(  # noqa: PLR0913
     plane: Plane,
     folder: Path,
     database: Sqlite | Postgresql,

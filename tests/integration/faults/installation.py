@@ -85,7 +85,7 @@ class ProcessInstallation:
         state.mkdir(exist_ok=True)
         flags = ["--liveness", f"http://127.0.0.1:{free_port()}/healthz", "--token-file", str(token)]
         flags += ["--state-folder", str(state), "--archive-grace", "1", "--identity", name, "--namespace", SYSTEM]
-
+        flags += ["--lease-duration", str(self.lease_seconds)]
         flags += (release or self.release).operator_flags
 
         def prepare() -> None:
