@@ -33,20 +33,30 @@ def main() -> None:
     with _campaign(given.seed) as campaign:
         campaign.warm_up()
         began = time.monotonic()
-        if given.minutes:
-            _soak(campaign, Random(given.seed), began + 60 * given.minutes)
-        else:
-            for name in given.only or DISRUPTIONS:
-                campaign.disrupt(name)
-        if given.writes:
-            _kill_at_writes(campaign, given.writes)
-        campaign.report.seconds = time.monotonic() - began
-        body = {"seed": given.seed, **campaign.close().summary()}
+        try:
+            _strike(campaign, given, began)
+        finally:
+            campaign.report.seconds = time.monotonic() - began
+            body = {"seed": given.seed, **campaign.close().summary()}
+            _write(body, given.into)
+    sys.exit(bool(body["lost"] or body["repeated"]))
+
+
+def _strike(campaign: Campaign, given: argparse.Namespace, began: float) -> None:
+    if given.minutes:
+        _soak(campaign, Random(given.seed), began + 60 * given.minutes)
+    else:
+        for name in given.only or DISRUPTIONS:
+            campaign.disrupt(name)
+    if given.writes:
+        _kill_at_writes(campaign, given.writes)
+
+
+def _write(body: dict[str, object], into: Path | None) -> None:
     text = json.dumps(body, indent=1) + "\n"
     sys.stdout.write(text)
-    if given.into:
-        given.into.write_text(text)
-    sys.exit(bool(body["lost"] or body["repeated"]))
+    if into:
+        into.write_text(text)
 
 
 def _soak(campaign: Campaign, random: Random, end: float) -> None:

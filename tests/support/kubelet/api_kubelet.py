@@ -144,11 +144,11 @@ class ApiKubelet:
 
 
 async def retry(act: Callable[[], Awaitable[T]]) -> T:
-    """Repeat a request until the API server answers."""
+    """Repeat a request until the API server answers. One that has just started forbids all for a moment."""
     while True:
         try:
             return await act()
-        except errors.ApiUnavailable:
+        except (errors.ApiUnavailable, errors.Forbidden):
             await asyncio.sleep(_RETRY_SECONDS)
 
 
