@@ -70,16 +70,20 @@ async def test_logs_of_all_containers_outlive_the_pod(stage: ClusterFixture, kub
         {"name": "last", "command": ["sh", "-c", "echo of the last step"]},
     ]
     fetch = {"name": "fetch", "image": IMAGE, "command": ["sh", "-c", "echo of the init container"]}
+    large = [{"name": "rows", "script": "seq 3000", "result": "stdout"}, {"name": "last", "command": ["true"]}]
     killed = [{"name": "victim", "script": "echo before the kill; kill -KILL $$"}, steps[1]]
     tasks = [
         {"name": "all", "container": {"steps": steps}},
         {"name": "killed", "container": {"steps": killed}},
+        {"name": "large", "container": {"steps": large}},
     ]
     tasks[0]["pod"] = {"initContainers": [fetch], "sidecars": [stubborn]}
     await stage.start("several", {"image": IMAGE, "tasks": tasks, "podsTTL": "0s"})
     await stage.ended("several", _LIMIT)
-    whole, cut = await stage.taskruns("several")
+    whole, cut, big = await stage.taskruns("several")
     assert json.loads(whole.status.result or "null") == {"first": "of the first step", "last": None}
+    assert big.status.stored is not None, big.status.message
+    assert (big.status.stored.type, big.status.stored.keys) == ("object", '["rows","last"]')
     assert cut.status.message == "container victim failed: Error, exit code 137: before the kill"
 
     async def no_pods() -> bool | None:
