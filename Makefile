@@ -169,7 +169,7 @@ release-compare: venv ## fail unless two builds of one commit are the same: make
 release-login: venv ## log in to a registry for crane and cosign, with the password of REGISTRY_PASSWORD
 	@crane=$$($(DEV) crane) && printenv REGISTRY_PASSWORD | $$crane auth login "$$(echo '$(REGISTRY)' | cut -d/ -f1)" --username '$(LOGIN)' --password-stdin
 
-release-push: venv ## push them, and render build/release/install.yaml with their digests: make release-push REGISTRY=registry.example.org/team VERSION=0.2.0
+release-push: venv ## push them and the Helm chart, and render build/release/install.yaml with their digests: make release-push REGISTRY=registry.example.org/team VERSION=0.2.0
 	@$(BIN)/python -m torpor_release push --registry '$(REGISTRY)' --tag '$(VERSION)'
 
 release-sign: venv ## sign them and attest SBOM and provenance with cosign; KEY=cosign.key, or else the identity of the workflow

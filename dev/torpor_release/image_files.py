@@ -51,7 +51,7 @@ def debian(root: Path, architecture: str, packages: Sequence[debian_packages.Deb
         _unpack(file, root)
         # Where scanners of images look for packages that no dpkg has installed.
         status.mkdir(parents=True, exist_ok=True)
-        (status / package.name).write_text(command.run("dpkg-deb", "--field", file, limit=60))
+        (status / package.name).write_text(command.run("dpkg-deb", "--field", file, limit=_LIMIT))
     _configure(root)
     compile_python(root / f"usr/lib/python{PYTHON}", root)
 

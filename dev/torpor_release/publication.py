@@ -10,17 +10,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from torpor_chart import chart
+from torpor_chart.chart import ChartImages
 from torpor_demo import manifest
 from torpor_dev import command
+from torpor_dev.console import step
 from torpor_dev.offline import golang
 
-from torpor_release import bill_of_materials, provenance, release_images, signing
+from torpor_release import bill_of_materials, provenance, release_images, signing, version
 from torpor_release.release_images import BuildInputs, ReleasedImage
 from torpor_release.signing import Signer, Verifier
 from torpor_release.version import ROOT
 
 TARGET = ROOT / "build/release"
 MANIFEST = "install.yaml"
+_CHART = "chart"
+_LIMIT = 600
 _SIGNED_FILES = (MANIFEST, "files/SHA256SUMS")
 _UV = ROOT / ".tools/bin/uv"
 
@@ -65,7 +70,7 @@ def _from_pypi(packages: Sequence[str]) -> list[dict[str, Any]]:
         "--preview-features",
         "sbom-export",
     )
-    exported: Mapping[str, Any] = json.loads(command.run(_UV, *words, *selected, limit=120, cwd=ROOT))
+    exported: Mapping[str, Any] = json.loads(command.run(_UV, *words, *selected, limit=_LIMIT, cwd=ROOT))
     return bill_of_materials.from_uv(exported)
 
 
@@ -79,30 +84,47 @@ def _facts(image: ReleasedImage, given: BuildInputs) -> provenance.BuildFacts:
         invocation=os.environ.get("TORPOR_INVOCATION", ""),
         tools={
             "python": platform.python_version(),
-            "uv": command.run(_UV, "--version", limit=30).split()[1],
+            "uv": command.run(_UV, "--version", limit=_LIMIT).split()[1],
             "go": _go_version(),
         },
     )
 
 
 def _go_version() -> str:
-    return command.run(golang.ensure(), "env", "GOVERSION", limit=60).strip().removeprefix("go")
+    return command.run(golang.ensure(), "env", "GOVERSION", limit=_LIMIT).strip().removeprefix("go")
 
 
 def push(names: Sequence[str], registry: str, tag: str, target: Path) -> dict[str, str]:
-    """Push the images; write their references for the next steps, and the manifest that names them."""
+    """Push the images, and the chart that names them; write the references, and the manifest that names them."""
     references = signing.push(target / "images", names, registry, tag)
-    _write(target / "references.json", references)
     tagged = {name: reference.replace("@", f":{tag}@", 1) for name, reference in references.items()}
     text = manifest.released(manifest.BASE, tagged["torpor"], tagged["torpor-runtime"])
     (target / MANIFEST).write_text(text)
+    named = ChartImages(torpor=tagged["torpor"], runtime=tagged["torpor-runtime"])
+    references[_CHART] = _push_chart(named, registry, version.semantic(tag), target)
+    _write(target / "references.json", references)
     return references
+
+
+def _push_chart(images: ChartImages, registry: str, semantic: str, target: Path) -> str:
+    """Package the chart that names these images, and push it; return its reference by its digest."""
+    helm, folder = golang.build(golang.HELM), target / "chart/torpor"
+    chart.write(folder, semantic, images)
+    command.run(helm, "package", folder, "--destination", target, limit=_LIMIT)
+    local = ("--plain-http",) if registry.startswith("127.0.0.1:") else ()
+    with step(f"pushing {registry}/charts/torpor:{semantic}"):
+        package = target / f"torpor-{semantic}.tgz"
+        command.run(helm, "push", package, f"oci://{registry}/charts", *local, limit=_LIMIT)
+    digest = command.run(golang.build(golang.CRANE), "digest", f"{registry}/charts/torpor:{semantic}", limit=_LIMIT)
+    return f"{registry}/charts/torpor@{digest.strip()}"
 
 
 def sign(signer: Signer, target: Path) -> None:
     """Sign each pushed image with its bill of materials and its provenance, the manifest, and the checksums."""
     for name, reference in _references(target).items():
         signing.sign(reference, signer)
+        if name == _CHART:
+            continue  # it contains no programs, and names the images by their digests
         signing.attest(reference, "cyclonedx", target / f"{name}.cdx.json", signer)
         signing.attest(reference, "slsaprovenance1", target / f"{name}.provenance.json", signer)
     for name in _SIGNED_FILES:
@@ -111,9 +133,9 @@ def sign(signer: Signer, target: Path) -> None:
 
 def verify(verifier: Verifier, target: Path) -> None:
     """Raise CommandError unless each image has the signature and both statements, and the files are signed."""
-    for reference in _references(target).values():
+    for name, reference in _references(target).items():
         signing.verify(reference, verifier)
-        for kind in ("cyclonedx", "slsaprovenance1"):
+        for kind in () if name == _CHART else ("cyclonedx", "slsaprovenance1"):
             signing.verified_statement(reference, kind, verifier)
     for name in _SIGNED_FILES:
         signing.verify_file(target / name, verifier)

@@ -107,9 +107,9 @@ def inputs(folder: Path, pythons: Sequence[str] = ()) -> BuildInputs:
         raise DevError(
             f"the images have Python 3.11, and this is {sys.version.split()[0]}: their bytecode would be unusable"
         )
-    revision = command.run("git", "rev-parse", "HEAD", limit=30, cwd=ROOT).strip()
+    revision = command.run("git", "rev-parse", "HEAD", limit=300, cwd=ROOT).strip()
     given = os.environ.get("SOURCE_DATE_EPOCH")
-    epoch = int(given or command.run("git", "log", "-1", "--format=%ct", limit=30, cwd=ROOT))
+    epoch = int(given or command.run("git", "log", "-1", "--format=%ct", limit=300, cwd=ROOT))
     return BuildInputs(
         epoch=epoch,
         revision=revision,
@@ -192,13 +192,13 @@ def _requirements(packages: Sequence[str]) -> str:
     """What these packages need of others, with hashes, by the lock."""
     selected = [word for package in packages for word in ("--package", package)]
     words = ("export", "--quiet", "--frozen", "--no-dev", "--no-emit-workspace", "--no-emit-local", "--no-header")
-    return command.run(UV, *words, *selected, limit=120, cwd=ROOT)
+    return command.run(UV, *words, *selected, limit=300, cwd=ROOT)
 
 
 def _needed(packages: Sequence[str]) -> list[str]:
     """The other packages of the workspace that these need."""
     selected = [word for package in packages for word in ("--package", package)]
     words = ("export", "--quiet", "--frozen", "--no-dev", "--no-hashes", "--no-header", "--no-annotate")
-    listed = command.run(UV, *words, *selected, limit=120, cwd=ROOT).splitlines()
+    listed = command.run(UV, *words, *selected, limit=300, cwd=ROOT).splitlines()
     folders = [ROOT / line.removeprefix("-e ").strip() for line in listed if line.startswith(("-e ", "./"))]
     return sorted({version.project_name(folder) for folder in folders} - set(packages))

@@ -36,7 +36,7 @@ def install(released: Path, root: Path) -> None:
     env = {**os.environ, "KREW_ROOT": str(root), "KREW_OS": "linux", "KREW_ARCH": "amd64", "KREW_NO_UPGRADE_CHECK": "1"}
     archive = released / packages.archive_name("linux-amd64")
     words = ("install", f"--manifest={released / 'torpor.yaml'}", f"--archive={archive}")
-    command.run(golang.build(golang.KREW), *words, limit=120, env=env)
+    command.run(golang.build(golang.KREW), *words, limit=300, env=env)
 
 
 def test_krew_installs_the_plugin_from_the_archive(released: Path, tmp_path: Path) -> None:

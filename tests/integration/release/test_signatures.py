@@ -15,7 +15,7 @@ import pytest
 from torpor_dev import command
 from torpor_dev.console import CommandError
 from torpor_dev.offline import golang
-from torpor_release import image_layer, provenance, signing
+from torpor_release import image_layer, provenance, publication, signing
 from torpor_release.image_layout import ImageLayout, PlatformImage
 from torpor_release.signing import Signer, Verifier
 
@@ -47,7 +47,7 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def _await_port(port: int, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while True:
         try:
             socket.create_connection(("127.0.0.1", port), timeout=5).close()
@@ -71,7 +71,7 @@ def password(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def key_pair(folder: Path) -> SigningKeys:
     env = {**os.environ, "COSIGN_PASSWORD": "of-the-test"}
-    command.run(golang.build(golang.COSIGN), "generate-key-pair", limit=120, env=env, cwd=folder)
+    command.run(golang.build(golang.COSIGN), "generate-key-pair", limit=300, env=env, cwd=folder)
     return SigningKeys(private=str(folder / "cosign.key"), public=str(folder / "cosign.pub"))
 
 
@@ -93,9 +93,9 @@ def statement(verified: str) -> dict[str, Any]:
 
 def test_an_image_is_pushed_by_its_digest_for_both_processors(tmp_path: Path, registry: str) -> None:
     reference = pushed(tmp_path, registry, "plain")
-    index = json.loads(command.run(golang.build(golang.CRANE), "manifest", reference, limit=60))
+    index = json.loads(command.run(golang.build(golang.CRANE), "manifest", reference, limit=300))
     assert [each["platform"]["architecture"] for each in index["manifests"]] == ["amd64", "arm64"]
-    tagged = command.run(golang.build(golang.CRANE), "digest", f"{registry}/plain:{TAG}", limit=60).strip()
+    tagged = command.run(golang.build(golang.CRANE), "digest", f"{registry}/plain:{TAG}", limit=300).strip()
     assert reference == f"{registry}/plain@{tagged}"
     assert tagged == provenance.digest_of_index(tmp_path / "images/plain")
 
@@ -141,3 +141,22 @@ def test_a_changed_file_is_refused(tmp_path: Path, keys: SigningKeys) -> None:
     file.write_text("1" * 64 + "  torpor.tar.gz\n")
     with pytest.raises(CommandError, match="verify-blob"):
         signing.verify_file(file, Verifier(key=keys.public))
+
+
+def test_a_whole_release_is_pushed_signed_and_verified(tmp_path: Path, registry: str, keys: SigningKeys) -> None:
+    names = ("torpor", "torpor-runtime")
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files/SHA256SUMS").write_text("")
+    (tmp_path / "images").mkdir()
+    for name in names:
+        pushed(tmp_path / name, f"{registry}/before", name)
+        (tmp_path / name / "images" / name).rename(tmp_path / "images" / name)
+        (tmp_path / f"{name}.cdx.json").write_text('{"bomFormat": "CycloneDX", "specVersion": "1.5", "components": []}')
+        (tmp_path / f"{name}.provenance.json").write_text('{"buildDefinition": {}, "runDetails": {}}')
+    references = publication.push(names, registry, "1.0.0", tmp_path)
+    publication.sign(Signer(key=keys.private), tmp_path)
+    publication.verify(Verifier(key=keys.public), tmp_path)
+    digest = references["torpor"].partition("@")[2]
+    assert f"image: {registry}/torpor:1.0.0@{digest}" in (tmp_path / publication.MANIFEST).read_text()
+    assert digest in (tmp_path / "chart/torpor/values.yaml").read_text()
+    signing.verify(references["chart"], Verifier(key=keys.public))
