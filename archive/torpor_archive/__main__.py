@@ -31,6 +31,7 @@ from torpor_archive.http.health import Health
 from torpor_archive.http.listener import serve_on
 from torpor_archive.http.log_routes import LogRoutes
 from torpor_archive.http.routes import Routes
+from torpor_archive.http.services import ArchiveServices
 from torpor_archive.http.step_routes import StepRoutes
 from torpor_archive.logs.reader import LogTransport
 from torpor_archive.logs.service import LogService
@@ -107,9 +108,17 @@ def _activities(  # noqa: PLR0913 - what serve() builds and closes
         served=settings.namespaces,
     )
     bucket = FileBucket.open(settings.objects) if settings.objects else None
+    services = ArchiveServices(
+        database=database,
+        reviews=reviews,
+        namespaces=namespaces,
+        downloads=downloads,
+        uploads=uploads,
+        clock=api.clock,
+    )
     routes = (
-        Routes(database, reviews, namespaces, downloads, clock=api.clock, uploads=uploads),
-        FileRoutes(database, reviews, namespaces, downloads, uploads=uploads, clock=api.clock, bucket=bucket),
+        Routes(services),
+        FileRoutes(services, bucket=bucket),
         StepRoutes(database, reviews, namespaces, uploads=uploads),
         LogRoutes(database, reviews, namespaces, downloads, waits=logs.waits, objects=logs.objects),
     )

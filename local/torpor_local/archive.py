@@ -18,6 +18,7 @@ from torpor_archive.http import middleware
 from torpor_archive.http.downloads import Downloads
 from torpor_archive.http.file_routes import FileRoutes
 from torpor_archive.http.routes import Routes
+from torpor_archive.http.services import ArchiveServices
 from torpor_archive.limits.review_rates import RequestOrigin
 from torpor_archive.metrics import ArchiveMetrics
 from torpor_archive.namespaces import UNKNOWN, NamespaceId
@@ -63,9 +64,16 @@ async def serve(api: Api, listening: socket.socket, file: Path) -> Never:
     await database.migrate()
     uploads = Uploads(database, metrics, api.clock, quota=0)
     application = web.Application(middlewares=[middleware.middleware(metrics)])
-    reviews, namespaces, downloads = LocalReviews(api), LocalNamespaces(), Downloads(metrics)
-    Routes(database, reviews, namespaces, downloads, clock=api.clock, uploads=uploads).add_to(application)
-    FileRoutes(database, reviews, namespaces, downloads, uploads=uploads, clock=api.clock).add_to(application)
+    services = ArchiveServices(
+        database=database,
+        reviews=LocalReviews(api),
+        namespaces=LocalNamespaces(),
+        downloads=Downloads(metrics),
+        uploads=uploads,
+        clock=api.clock,
+    )
+    Routes(services).add_to(application)
+    FileRoutes(services).add_to(application)
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=_SHUTDOWN_SECONDS)
     await runner.setup()
     try:

@@ -6,23 +6,19 @@ from http import HTTPStatus
 from typing import Any
 
 from aiohttp import web
-from torpor_kubernetes.timing import Clock
 from torpor_wire import names
 
 from torpor_archive.auth import policy
 from torpor_archive.auth.policy import Caller, TaskRunAccess
-from torpor_archive.auth.reviews import AccessReviews
 from torpor_archive.errors import ErrorResponse, RefusedError, invalid, not_found
 from torpor_archive.http import middleware
-from torpor_archive.http.downloads import Downloads
 from torpor_archive.http.routes import TASKRUN_HEADER, check_body_length, check_result_reader
-from torpor_archive.namespaces import NamespaceFinder, NamespaceId
+from torpor_archive.http.services import ArchiveServices
+from torpor_archive.namespaces import NamespaceId
 from torpor_archive.storage import bodies, chunks, content, file_objects, object_bodies, results
 from torpor_archive.storage.bodies import BodySummary, ByteRange, StoredBody
-from torpor_archive.storage.database import Database
-from torpor_archive.storage.file_objects import FileBucket
+from torpor_archive.storage.file_objects import FileBucket, FileUpload
 from torpor_archive.storage.tables import RESULTS
-from torpor_archive.storage.upload import Uploads
 from torpor_archive.storage.validation import AnyBytes
 
 OFFSET = "offset"
@@ -35,23 +31,8 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 class FileRoutes:
     """The request handlers."""
 
-    def __init__(  # noqa: PLR0913 - the parts that main() builds
-        self,
-        database: Database,
-        reviews: AccessReviews,
-        namespaces: NamespaceFinder,
-        downloads: Downloads,
-        *,
-        uploads: Uploads,
-        clock: Clock,
-        bucket: FileBucket | None = None,
-    ) -> None:
-        self._database = database
-        self._reviews = reviews
-        self._namespaces = namespaces
-        self._downloads = downloads
-        self._uploads = uploads
-        self._clock = clock
+    def __init__(self, services: ArchiveServices, *, bucket: FileBucket | None = None) -> None:
+        self._services = services
         self._bucket = bucket
 
     def add_to(self, application: web.Application) -> None:
@@ -70,12 +51,12 @@ class FileRoutes:
         """Store a file of the calling pod's own TaskRun. It replaces that of an earlier launch."""
         namespace, name = middleware.identifier(request, "namespace"), middleware.identifier(request, "name")
         file = middleware.file_name(request)
-        caller = await self._authenticate_pod(request, namespace)
+        caller = await self._services.authenticate_pod(request, namespace)
         taskrun = await self._check_writer(caller, namespace, name, file)
         body_format = middleware.unwrap(content.parse_kind(request.headers))
         check_body_length(request, chunks.FILE)
-        place = await self._namespaces.of_object(namespace, taskrun.created)
-        async with self._uploads.upload(RESULTS, place, body_format, chunks.FILE) as session:
+        place = await self._services.namespaces.of_object(namespace, taskrun.created)
+        async with self._services.uploads.upload(RESULTS, place, body_format, chunks.FILE) as session:
             last = await session.receive(request.content, AnyBytes())
             summary = session.summary()
             await self._check_writer(caller, namespace, name, file)  # another pod may have claimed it meanwhile
@@ -91,80 +72,78 @@ class FileRoutes:
         if found is None:
             uid, file = request.match_info["uid"], request.match_info["file"]
             raise RefusedError(not_found(f"the archive has no file {file[:40]} of the TaskRun with uid {uid[:40]}"))
-        async with self._downloads.acquire(namespace):
+        async with self._services.downloads.acquire(namespace):
             return await self._send(request, found[0])
 
     async def _find(self, request: web.Request, namespace: str) -> tuple[StoredBody, str] | None:
         uid, digest = middleware.identifier(request, "uid"), middleware.identifier(request, "digest")
         owner, name = names.file_owner(uid, middleware.file_name(request)), request.headers.get(TASKRUN_HEADER, "")
         if not name:
-            await check_result_reader(self._reviews, request, namespace)
-            return await results.find(self._database, await self._namespaces.current(namespace), owner, digest)
-        caller = await self._authenticate_pod(request, namespace)
-        taskrun = await self._reviews.get_recent_taskrun(namespace, name, caller)
-        place = await self._namespaces.current(namespace)
-        found = await results.find(self._database, place, owner, digest, of_workflow=taskrun.workflow)
+            await check_result_reader(self._services.reviews, request, namespace)
+            return await results.find(
+                self._services.database, await self._services.namespaces.current(namespace), owner, digest
+            )
+        caller = await self._services.authenticate_pod(request, namespace)
+        taskrun = await self._services.reviews.get_recent_taskrun(namespace, name, caller)
+        place = await self._services.namespaces.current(namespace)
+        found = await results.find(self._services.database, place, owner, digest, of_workflow=taskrun.workflow)
         workflow = found[1] if found else taskrun.workflow
         middleware.unwrap(policy.check_get_file(caller, name, taskrun, workflow))
         return found
 
     async def _check_writer(self, caller: Caller, namespace: str, name: str, file: str) -> TaskRunAccess:
-        taskrun = await self._reviews.get_taskrun(namespace, name)
+        taskrun = await self._services.reviews.get_taskrun(namespace, name)
         middleware.unwrap(policy.check_put_file(caller, name, file, taskrun))
         return taskrun
-
-    async def _authenticate_pod(self, request: web.Request, namespace: str) -> Caller:
-        caller = await middleware.authenticate(request, self._reviews)
-        middleware.unwrap(policy.check_pod(caller, namespace))
-        return caller
 
     async def put_parts(self, request: web.Request) -> web.StreamResponse:
         """Send URLs for the next objects of a file, which the calling pod then uploads. 409 without such a store."""
         bucket, (namespace, name, file) = self._require_bucket(), self._target(request)
         middleware.check_parameters(request.query, ("first", "upload"))
-        caller = await self._authenticate_pod(request, namespace)
+        caller = await self._services.authenticate_pod(request, namespace)
         taskrun = await self._check_writer(caller, namespace, name, file)
         first = middleware.number(request.query, "first", 0, 2**31)
-        place = await self._namespaces.of_object(namespace, taskrun.created)
-        await self._check_size(place, (first + 1) * file_objects.PART - 1)
-        upload = request.query.get("upload") or file_objects.new_upload()
-        prefix = file_objects.new_prefix(place, taskrun.uid, file, _upload_id(upload))
+        place = await self._services.namespaces.of_object(namespace, taskrun.created)
+        await self._check_size(place, first * file_objects.PART + 1)
+        upload_id = request.query.get("upload") or file_objects.new_upload()
+        upload = FileUpload.of_file(place, taskrun.uid, file, _upload_id(upload_id))
         if "upload" in request.query:
-            await object_bodies.touch(self._database, upload, prefix, self._clock.now())
+            await object_bodies.touch(self._services.database, upload, self._services.clock.now())
+            await bucket.settle(upload, [file_objects.PART] * first)
         else:
             body_format = middleware.unwrap(content.parse_kind(request.headers))
-            await object_bodies.begin(self._database, upload, prefix, body_format, self._clock.now())
-        signed = await bucket.sign("PUT", prefix, first, file_objects.BATCH)
-        return web.json_response({"upload": upload, "part": file_objects.PART, **asdict(signed)})
+            await object_bodies.begin(self._services.database, upload, body_format, self._services.clock.now())
+        signed = await bucket.sign("PUT", upload.staged, first, file_objects.BATCH)
+        return web.json_response({"upload": upload.id, "part": file_objects.PART, **asdict(signed)})
 
     async def finish_parts(self, request: web.Request) -> web.StreamResponse:
         """Make the objects of an upload the file of the TaskRun."""
         bucket, (namespace, name, file) = self._require_bucket(), self._target(request)
         middleware.check_parameters(request.query, ("upload", "size", "digest"))
-        caller = await self._authenticate_pod(request, namespace)
+        caller = await self._services.authenticate_pod(request, namespace)
         taskrun = await self._check_writer(caller, namespace, name, file)
-        upload, digest = _upload_id(request.query.get("upload", "")), request.query.get("digest", "")
+        upload_id, digest = _upload_id(request.query.get("upload", "")), request.query.get("digest", "")
         size = middleware.number(request.query, "size", 0, 2**62)
         if not _DIGEST.fullmatch(digest):
             raise RefusedError(invalid("digest is not a SHA-256 in hexadecimal"))
-        place = await self._namespaces.of_object(namespace, taskrun.created)
-        await self._check_size(place, size)
-        prefix = file_objects.new_prefix(place, taskrun.uid, file, upload)
-        await bucket.check(prefix, size)
-        await self._check_writer(caller, namespace, name, file)  # another pod may have claimed it meanwhile
-        summary = BodySummary(size=size, digest=digest)
-        refer = results.store(_row(place, taskrun, file, digest))
-        await object_bodies.finish(self._database, upload, prefix, summary, refer)
-        self._uploads.quota.add(RESULTS, place, size)
+        place = await self._services.namespaces.of_object(namespace, taskrun.created)
+        upload, summary = FileUpload.of_file(place, taskrun.uid, file, upload_id), BodySummary(size=size, digest=digest)
+        if not await object_bodies.is_complete(self._services.database, upload):
+            await self._check_size(place, size)
+            await bucket.settle(upload, file_objects.part_sizes(size), is_whole=True)
+            await self._check_writer(caller, namespace, name, file)  # another pod may have claimed it meanwhile
+            refer = results.store(_row(place, taskrun, file, digest))
+            await object_bodies.finish(self._services.database, upload, summary, refer, self._services.clock.now())
+            self._services.uploads.quota.add(RESULTS, place, size)
         return web.json_response(asdict(summary), status=HTTPStatus.CREATED)
 
     async def _check_size(self, place: NamespaceId, size: int) -> None:
         """Raise RefusedError for a file above the limit (413), or above what the namespace has left (507)."""
         if size > chunks.FILE.size:
             raise RefusedError(chunks.body_too_large(chunks.FILE, size))
-        remaining = await self._uploads.quota.remaining(RESULTS, place)
-        if remaining is not None and size > remaining + file_objects.PART:
-            raise RefusedError(self._uploads.quota.exceeded(RESULTS, place))
+        remaining = await self._services.uploads.quota.remaining(RESULTS, place)
+        if remaining is not None and size > remaining:
+            raise RefusedError(self._services.uploads.quota.exceeded(RESULTS, place))
 
     def _require_bucket(self) -> FileBucket:
         if self._bucket is None:
@@ -180,7 +159,7 @@ class FileRoutes:
         """Send the body, or the URLs of its objects. Closes the connection if the database fails midway."""
         start = min(middleware.number(request.query, OFFSET, 0, 2**62), body.size)
         if body.objects is None:
-            pieces = bodies.read_chunks(self._database, body, ByteRange(start=start, end=body.size))
+            pieces = bodies.read_chunks(self._services.database, body, ByteRange(start=start, end=body.size))
         elif request.headers.get("Accept") == PARTS:
             first = start // file_objects.PART
             count = min(file_objects.BATCH, len(file_objects.part_sizes(body.size)) - first)
@@ -192,7 +171,7 @@ class FileRoutes:
         response = web.StreamResponse(headers=body.format.headers() | {"ETag": f'"{body.digest}"'})
         response.content_length = body.size - start
         piece = await anext(pieces, b"")  # before the response starts, so that an error can still be sent
-        return await self._downloads.send(request, response, piece, pieces)
+        return await self._services.downloads.send(request, response, piece, pieces)
 
 
 def _row(place: NamespaceId, taskrun: TaskRunAccess, file: str, digest: str) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from dataclasses import asdict, replace
 from http import HTTPStatus
 
 from aiohttp import web
-from torpor_kubernetes.timing import Clock
 from torpor_wire import names
 
 from torpor_archive.auth import policy
@@ -16,14 +15,12 @@ from torpor_archive.auth.policy import Caller, TaskRunAccess
 from torpor_archive.auth.reviews import AccessReviews
 from torpor_archive.errors import ErrorResponse, RefusedError, forbidden, invalid, not_found
 from torpor_archive.http import middleware
-from torpor_archive.http.downloads import Downloads
-from torpor_archive.namespaces import NamespaceFinder, NamespaceId
+from torpor_archive.http.services import ArchiveServices
+from torpor_archive.namespaces import NamespaceId
 from torpor_archive.storage import bodies, chunks, content, history, results, run_queries, validation
 from torpor_archive.storage.bodies import ByteRange, StoredBody
 from torpor_archive.storage.content import LENGTH_HEADER, RUN, BodyFormat
-from torpor_archive.storage.database import Database
 from torpor_archive.storage.tables import RESULTS, RUNS
-from torpor_archive.storage.upload import Uploads
 
 TASKRUN_HEADER = "Torpor-TaskRun"
 COMPLETED_HEADER = "Torpor-Completed"
@@ -34,22 +31,8 @@ COUNT_MAX = 1_000_000
 class Routes:
     """The request handlers."""
 
-    def __init__(  # noqa: PLR0913 - the parts that main() builds
-        self,
-        database: Database,
-        reviews: AccessReviews,
-        namespaces: NamespaceFinder,
-        downloads: Downloads,
-        *,
-        clock: Clock,
-        uploads: Uploads,
-    ) -> None:
-        self._namespaces = namespaces
-        self._database = database
-        self._reviews = reviews
-        self._clock = clock
-        self._uploads = uploads
-        self._downloads = downloads
+    def __init__(self, services: ArchiveServices) -> None:
+        self._services = services
 
     def add_to(self, application: web.Application) -> None:
         """Register each handler at its path. The metrics use the route names."""
@@ -70,8 +53,8 @@ class Routes:
     async def put_result(self, request: web.Request) -> web.StreamResponse:
         """Store the result of the calling pod's own TaskRun; with `?step=NAME`, that of a step of it."""
         namespace, name = middleware.identifier(request, "namespace"), middleware.identifier(request, "name")
-        caller = await self._authenticate_pod(request, namespace)
-        taskrun = await self._reviews.get_taskrun(namespace, name)
+        caller = await self._services.authenticate_pod(request, namespace)
+        taskrun = await self._services.reviews.get_taskrun(namespace, name)
         middleware.unwrap(policy.check_put_result(caller, name, taskrun))
         step = request.query.get("step")
         middleware.unwrap(None if step is None else policy.check_step(step, taskrun))
@@ -84,9 +67,9 @@ class Routes:
     async def put_event(self, request: web.Request) -> web.StreamResponse:
         """Store the event of a wait, from a triggerer of its pool; with `?as=result`, as the TaskRun's result."""
         namespace, name = middleware.identifier(request, "namespace"), middleware.identifier(request, "name")
-        caller = await middleware.authenticate(request, self._reviews)
-        taskrun = await self._reviews.get_taskrun(namespace, name)
-        if not await self._reviews.is_allowed(caller, "fire", "triggerpools", namespace, taskrun.pool):
+        caller = await middleware.authenticate(request, self._services.reviews)
+        taskrun = await self._services.reviews.get_taskrun(namespace, name)
+        if not await self._services.reviews.is_allowed(caller, "fire", "triggerpools", namespace, taskrun.pool):
             raise RefusedError(forbidden(f"{caller.user} may not `fire` pool {taskrun.pool}"))
         middleware.unwrap(policy.check_put_event(name, taskrun))
         owner = taskrun if request.query.get("as") == "result" else replace(taskrun, uid=names.event_owner(taskrun.uid))
@@ -104,13 +87,13 @@ class Routes:
         body_format = middleware.unwrap(content.parse_headers(request.headers))
         check_body_length(request, limits)
         validator, entries = validation.validator_for(body_format)
-        place = await self._namespaces.of_object(namespace, taskrun.created)
-        async with self._uploads.upload(RESULTS, place, body_format, limits) as session:
+        place = await self._services.namespaces.of_object(namespace, taskrun.created)
+        async with self._services.uploads.upload(RESULTS, place, body_format, limits) as session:
             last = await session.receive(request.content, validator)
             if entries is not None:
                 entries.reject_duplicates()
             summary = session.summary(entries.keys if entries else None)
-            middleware.unwrap(check(await self._reviews.get_taskrun(namespace, name)))
+            middleware.unwrap(check(await self._services.reviews.get_taskrun(namespace, name)))
             attempt, segment, launch = taskrun.launch
             row = {"namespace": place.name, "namespace_uid": place.uid}
             row |= {"taskrun": taskrun.uid, "workflow": taskrun.workflow}
@@ -128,36 +111,40 @@ class Routes:
         if name:
             result = await self._find_result_for_pod(request, name)
         else:
-            await check_result_reader(self._reviews, request, namespace)
-            result = await results.find(self._database, await self._namespaces.current(namespace), uid, digest)
+            await check_result_reader(self._services.reviews, request, namespace)
+            result = await results.find(
+                self._services.database, await self._services.namespaces.current(namespace), uid, digest
+            )
         if result is None:
             raise RefusedError(not_found(f"the archive has no result {digest} of the TaskRun with uid {uid}"))
-        async with self._downloads.acquire(namespace):
+        async with self._services.downloads.acquire(namespace):
             return await self._send(request, result[0])
 
     async def _find_result_for_pod(self, request: web.Request, name: str) -> tuple[StoredBody, str] | None:
         """Return the result if the TaskRun of that name, which the calling pod claimed, may read it."""
         namespace = middleware.identifier(request, "namespace")
         uid, digest = middleware.identifier(request, "uid"), middleware.identifier(request, "digest")
-        caller = await self._authenticate_pod(request, namespace)
-        taskrun = await self._reviews.get_recent_taskrun(namespace, name, caller)
-        place = await self._namespaces.current(namespace)
-        result = await results.find(self._database, place, uid, digest, of_workflow=taskrun.workflow)
+        caller = await self._services.authenticate_pod(request, namespace)
+        taskrun = await self._services.reviews.get_recent_taskrun(namespace, name, caller)
+        place = await self._services.namespaces.current(namespace)
+        result = await results.find(self._services.database, place, uid, digest, of_workflow=taskrun.workflow)
         middleware.unwrap(policy.check_get_result(caller, name, taskrun, result[1] if result else taskrun.workflow))
         return result
 
     async def put_run(self, request: web.Request) -> web.StreamResponse:
         """Store a finished run. It replaces an earlier version, such as that before a clear."""
         namespace, uid = middleware.identifier(request, "namespace"), middleware.identifier(request, "uid")
-        await self._reviews.check_operator(await middleware.authenticate(request, self._reviews), namespace)
+        await self._services.reviews.check_operator(
+            await middleware.authenticate(request, self._services.reviews), namespace
+        )
         check_body_length(request, chunks.RUN)
         run = history.RunValidator(namespace, uid)
-        place = await self._namespaces.current(namespace)
-        async with self._uploads.upload(RUNS, place, BodyFormat(type=RUN), chunks.RUN) as session:
+        place = await self._services.namespaces.current(namespace)
+        async with self._services.uploads.upload(RUNS, place, BodyFormat(type=RUN), chunks.RUN) as session:
             last = await session.receive(request.content, validation.JsonLines(run.check_line))
             if not run.summary:
                 raise RefusedError(invalid("the body is empty; a run begins with its Workflow"))
-            summary, now = session.summary(), self._clock.now()
+            summary, now = session.summary(), self._services.clock.now()
             row = {"namespace": namespace, "uid": uid, "archived": now, "taskruns": run.taskruns, **run.summary}
             row["namespace_uid"] = await self._check_namespace(place, run.summary["created"])
             row["completed_at"] = row["completed_at"] or now
@@ -167,8 +154,10 @@ class Routes:
     async def head_run(self, request: web.Request) -> web.StreamResponse:
         """Tell the operator which version of a run is stored, by its completion time."""
         namespace, uid = middleware.identifier(request, "namespace"), middleware.identifier(request, "uid")
-        await self._reviews.check_operator(await middleware.authenticate(request, self._reviews), namespace)
-        run = await history.find(self._database, await self._namespaces.current(namespace), uid)
+        await self._services.reviews.check_operator(
+            await middleware.authenticate(request, self._services.reviews), namespace
+        )
+        run = await history.find(self._services.database, await self._services.namespaces.current(namespace), uid)
         if run is None:
             raise RefusedError(_no_run(namespace, uid))
         return web.Response(headers={COMPLETED_HEADER: run[1], "ETag": f'"{run[0].digest}"'})
@@ -184,42 +173,37 @@ class Routes:
     async def _list(self, request: web.Request, namespace: str | None) -> web.StreamResponse:
         caller = await self._check_reader(request, "list", namespace)
         middleware.check_parameters(request.query, run_queries.PARAMETERS)
-        chosen = middleware.unwrap(run_queries.parse_filter(request.query, self._clock.now()))
+        chosen = middleware.unwrap(run_queries.parse_filter(request.query, self._services.clock.now()))
         limit = middleware.number(request.query, "limit", run_queries.PAGE, run_queries.PAGE_MAX) or run_queries.PAGE
         token = request.query.get("continue")
         start = middleware.unwrap(run_queries.parse_page_token(token)) if token else None
-        place = await self._namespaces.current(namespace) if namespace is not None else None
-        async with self._downloads.acquire(namespace or caller.user):
-            page = await run_queries.list_runs(self._database, place, chosen, limit, start)
-            return await self._downloads.send_json(request, page)
+        place = await self._services.namespaces.current(namespace) if namespace is not None else None
+        async with self._services.downloads.acquire(namespace or caller.user):
+            page = await run_queries.list_runs(self._services.database, place, chosen, limit, start)
+            return await self._services.downloads.send_json(request, page)
 
     async def get_run(self, request: web.Request) -> web.StreamResponse:
         """Send one run, its Workflow, TaskRuns and Events, to a caller that may get Workflows and TaskRuns there."""
         namespace, uid = middleware.identifier(request, "namespace"), middleware.identifier(request, "uid")
         await self._check_reader(request, "get", namespace)
-        await check_result_reader(self._reviews, request, namespace)
+        await check_result_reader(self._services.reviews, request, namespace)
         middleware.check_parameters(request.query, ITEM_PARAMETERS)
-        run = await history.find(self._database, await self._namespaces.current(namespace), uid)
+        run = await history.find(self._services.database, await self._services.namespaces.current(namespace), uid)
         if run is None:
             raise RefusedError(_no_run(namespace, uid))
-        async with self._downloads.acquire(namespace):
+        async with self._services.downloads.acquire(namespace):
             return await self._send(request, run[0])
 
     async def _check_namespace(self, place: NamespaceId, created: str) -> str:
         """Return the uid for a run that was created at this time. Raises RefusedError if its namespace is gone."""
-        if await self._namespaces.of_object(place.name, created) != place:
+        if await self._services.namespaces.of_object(place.name, created) != place:
             message = f"the Workflow belongs to an earlier namespace {place.name}, which was deleted meanwhile"
             raise RefusedError(forbidden(message))
         return place.uid
 
-    async def _authenticate_pod(self, request: web.Request, namespace: str) -> Caller:
-        caller = await middleware.authenticate(request, self._reviews)
-        middleware.unwrap(policy.check_pod(caller, namespace))
-        return caller
-
     async def _check_reader(self, request: web.Request, verb: str, namespace: str | None) -> Caller:
-        caller = await middleware.authenticate(request, self._reviews)
-        if not await self._reviews.is_allowed(caller, verb, "workflows", namespace or ""):
+        caller = await middleware.authenticate(request, self._services.reviews)
+        if not await self._services.reviews.is_allowed(caller, verb, "workflows", namespace or ""):
             where = f"in namespace {namespace}" if namespace else "in all namespaces"
             raise RefusedError(forbidden(f"{caller.user} may not {verb} Workflows {where}"))
         return caller
@@ -230,14 +214,14 @@ class Routes:
         if "item" in request.query:
             item = middleware.number(request.query, "item", 0, 2**62)
             byte_range = await bodies.find_items(
-                self._database, body, item, middleware.number(request.query, "count", 1, COUNT_MAX)
+                self._services.database, body, item, middleware.number(request.query, "count", 1, COUNT_MAX)
             )
         length = {} if body.length is None else {LENGTH_HEADER: str(body.length)}
         response = web.StreamResponse(headers=body.format.headers() | length | {"ETag": f'"{body.digest}"'})
         response.content_length = byte_range.end - byte_range.start
-        body_chunks = bodies.read_chunks(self._database, body, byte_range)
+        body_chunks = bodies.read_chunks(self._services.database, body, byte_range)
         chunk = await anext(body_chunks, b"")  # before the response starts, so that an error can still be sent
-        return await self._downloads.send(request, response, chunk, body_chunks)
+        return await self._services.downloads.send(request, response, chunk, body_chunks)
 
 
 async def check_result_reader(reviews: AccessReviews, request: web.Request, namespace: str) -> None:

@@ -1,11 +1,13 @@
 """Files of tasks in an object store: the archive signs URLs, and the bytes never pass it (ADR 0064).
 
 A file is a sequence of objects below a prefix of its own, each with PART bytes but the last. The archive chooses all
-names. A URL is for one object and one method, for a few minutes.
+names. A URL is for one object and one method, for a few minutes. A store does not limit what a URL uploads, so its URLs
+lead to names of the upload alone. The store copies parts of the right size from there, and no URL changes a file.
 """
 
+import asyncio
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -23,6 +25,28 @@ BATCH = 32
 """URLs of one response."""
 URL_SECONDS = 300
 _PIECE = 256 * 1024
+_COPIES = 8
+"""Copies at once: a store copies a part without sending it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileUpload:
+    """An upload of a file: the prefixes of the objects that URLs name, and of the objects of the file."""
+
+    id: str
+    staged: str
+    prefix: str
+
+    @classmethod
+    def of_file(cls, namespace: NamespaceId, taskrun: str, file: str, upload: str) -> "FileUpload":
+        """Return an upload with its prefixes below those of its TaskRun, so they can never be those of another."""
+        below = f"{namespace.uid or namespace.name}/{taskrun}/{file}/{upload}/"
+        return cls(id=upload, staged=f"uploads/{below}", prefix=f"files/{below}")
+
+    @property
+    def body(self) -> str:
+        """The id of the body that the file becomes."""
+        return uuid.uuid5(uuid.UUID(self.id), "file").hex
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,24 +83,45 @@ class FileBucket:
         headers = {"x-ms-blob-type": "BlockBlob"} if isinstance(self._store, AzureStore) and method == "PUT" else {}
         return SignedParts(first=first, urls=tuple(urls), headers=headers)
 
-    async def check(self, prefix: str, size: int) -> None:
-        """Raise RefusedError (400) unless the objects of a file are those of a file of this size."""
-        sizes: dict[str, int] = {}
+    async def settle(self, upload: FileUpload, sizes: Sequence[int], *, is_whole: bool = False) -> None:
+        """Make the first parts of an upload, which have these sizes, parts of its file.
+
+        `is_whole`: these are all parts. Raises RefusedError: 400 for parts of another size, 503.
+        """
         try:
-            async for page in obstore.list(self._store, prefix):
-                sizes.update({str(entry["path"]): int(entry["size"]) for entry in page})
+            staged, kept = await self._sizes(upload.staged), await self._sizes(upload.prefix)
+            missing = {number: size for number, size in enumerate(sizes) if kept.get(number) != size}
+            _check_parts(staged, missing, count=len(sizes), is_whole=is_whole)
+            await self._copy(upload, sorted(missing))
+            if missing:  # a part may have changed after it was listed
+                kept = await self._sizes(upload.prefix)
+            wrong = [number for number in missing if kept.get(number) != sizes[number]]
+            await self._delete(upload.prefix, wrong)
+            await self._delete(upload.staged, [number for number in staged if number < len(sizes)])
         except (BaseError, OSError) as error:
             raise RefusedError(_unavailable(error)) from error
-        expected = {object_name(prefix, number): length for number, length in enumerate(part_sizes(size))}
-        if others := len(sizes.keys() - expected.keys()):  # they would be kept with the file, and counted by no quota
-            message = f"the object store has {others} parts that a file of {size} bytes does not have"
-            raise RefusedError(errors.invalid(f"{message}: begin a new upload"))
-        kept = {name: length for name, length in sizes.items() if name in expected}
-        if kept != expected:
-            message = (
-                f"the object store has {len(kept)} of {len(expected)} parts, with {sum(kept.values())} of {size} bytes"
-            )
-            raise RefusedError(errors.invalid(f"{message}: upload the missing parts"))
+        if wrong:
+            raise RefusedError(errors.invalid(f"part {wrong[0]} changed while it was stored: begin a new upload"))
+
+    async def _sizes(self, prefix: str) -> dict[int, int]:
+        sizes: dict[int, int] = {}
+        async for page in obstore.list(self._store, prefix):
+            sizes.update({int(str(entry["path"]).rpartition("/")[2]): int(entry["size"]) for entry in page})
+        return sizes
+
+    async def _copy(self, upload: FileUpload, numbers: Sequence[int]) -> None:
+        places = asyncio.Semaphore(_COPIES)
+
+        async def copy(number: int) -> None:
+            source, target = (object_name(prefix, number) for prefix in (upload.staged, upload.prefix))
+            async with places:
+                await obstore.copy_async(self._store, source, target)
+
+        await asyncio.gather(*(copy(number) for number in numbers))
+
+    async def _delete(self, prefix: str, numbers: Sequence[int]) -> None:
+        if numbers:
+            await obstore.delete_async(self._store, [object_name(prefix, number) for number in numbers])
 
     async def read(self, prefix: str, size: int, start: int) -> AsyncIterator[bytes]:
         """Yield the bytes from `start` on, for a reader without access to the store. Raises RefusedError."""
@@ -93,11 +138,6 @@ class FileBucket:
                 raise RefusedError(_unavailable(error)) from error
 
 
-def new_prefix(namespace: NamespaceId, taskrun: str, file: str, upload: str) -> str:
-    """Return the prefix of an upload: below that of its TaskRun, so it can never be that of another."""
-    return f"files/{namespace.uid or namespace.name}/{taskrun}/{file}/{upload}/"
-
-
 def new_upload() -> str:
     """Return the id of a new upload."""
     return uuid.uuid4().hex
@@ -112,6 +152,21 @@ def part_sizes(size: int) -> list[int]:
     """Return the sizes of the parts of a file. An empty file has none."""
     full, rest = divmod(size, PART)
     return [PART] * full + ([rest] if rest else [])
+
+
+def _check_parts(staged: Mapping[int, int], missing: Mapping[int, int], *, count: int, is_whole: bool) -> None:
+    """Raise RefusedError (400) unless an upload has the missing parts, and no others."""
+    if large := [number for number, size in staged.items() if size > PART]:
+        message = f"part {large[0]} of the upload has {staged[large[0]]} bytes; a part has at most {PART}"
+        raise RefusedError(errors.invalid(f"{message}: begin a new upload"))
+    others = sum(number >= count for number in staged)
+    if is_whole and others:
+        message = f"the object store has {others} parts that a file of this size does not have"
+        raise RefusedError(errors.invalid(f"{message}: begin a new upload"))
+    absent = [number for number, size in missing.items() if staged.get(number) != size]
+    if absent:
+        message = f"the object store does not have {len(absent)} of {count} parts in their size, first part {absent[0]}"
+        raise RefusedError(errors.invalid(f"{message}: upload the missing parts"))
 
 
 def _unavailable(error: Exception) -> errors.ErrorResponse:

@@ -94,7 +94,8 @@ def stored(archive: ArchiveProcess, task: FileTask, folder: Path, content: bytes
 
 def objects(bucket: S3, task: FileTask) -> list[str]:
     """The objects of a task."""
-    paths = [each["path"] for page in bucket.store().list("logs/files/") for each in page]
+    store = bucket.store()
+    paths = [each["path"] for name in ("files", "uploads") for page in store.list(f"logs/{name}/") for each in page]
     return [path for path in paths if f"/{task.task.uid}/" in path]
 
 
@@ -148,6 +149,29 @@ def test_a_signed_url_is_for_one_object_and_one_method(
     (url, *_) = answer.expect(200).json["urls"]
     assert http.request("GET", url).status == 200
     assert http.request("PUT", url, body=b"y").status == 403
+
+
+@pytest.mark.attack
+def test_a_url_changes_no_part_of_a_stored_file(
+    storing: ArchiveProcess, bucket: S3, maker: FileTask, server: Server
+) -> None:
+    http, content = urllib3.PoolManager(), b"x" * (file_objects.PART + 5)
+    signed = parts(storing, maker).expect(200).json
+    finish = f"/v1/namespaces/{maker.task.namespace}/taskruns/{maker.task.name}/files/table/finish"
+    query = f"?upload={signed['upload']}&size={len(content)}&digest={hashlib.sha256(content).hexdigest()}"
+    large = bytes(file_objects.PART + 1)
+    assert http.request("PUT", signed["urls"][0], body=large).status == 200
+    for path in (finish + query, f"{finish.removesuffix('finish')}parts?first=1&upload={signed['upload']}"):
+        answer = storing.request("POST", path, maker.task.token, Torpor_Type="file")
+        assert "a part has at most" in answer.expect(400).json["message"]
+    for url, part in zip(signed["urls"], (content[: file_objects.PART], content[file_objects.PART :]), strict=False):
+        assert http.request("PUT", url, body=part).status == 200
+    for _ in range(2):  # the response to the first request may be lost
+        storing.request("POST", finish + query, maker.task.token).expect(201)
+    assert http.request("PUT", signed["urls"][0], body=large).status == 200
+    viewer = account(server, maker.task.namespace, f"viewer-{uuid.uuid4().hex[:6]}", "view")
+    address = maker.address(hashlib.sha256(content).hexdigest())
+    assert storing.request("GET", address, viewer).expect(200).body == content
 
 
 @pytest.mark.attack
