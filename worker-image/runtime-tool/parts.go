@@ -49,8 +49,9 @@ func (s *signedParts) url(number int64) (string, bool) {
 	return s.URLs[index], true
 }
 
-// partUpload is a file on its way to the object store. It holds one part.
+// partUpload is a file on its way to the object store, or in parts to the archive: direct. It holds one part.
 type partUpload struct {
+	direct     bool
 	to         *archive
 	name, kind string
 	stderr     io.Writer
@@ -127,7 +128,7 @@ func (p *partUpload) sign() error {
 		query.Set("upload", p.signed.Upload)
 	}
 	return repeat("store the file", p.stderr, func() (bool, error) {
-		response, err := p.to.call(http.MethodPost, p.path("parts"), query, http.Header{"Torpor-Type": {p.kind}})
+		response, err := p.to.call(http.MethodPost, p.path("parts"), query, http.Header{"Torpor-Type": {p.kind}, "Torpor-Direct": {"parts"}})
 		if err != nil {
 			return false, err
 		}
@@ -146,7 +147,10 @@ func (p *partUpload) accept(body []byte) error {
 	if err := json.Unmarshal(body, &signed); err != nil {
 		return fmt.Errorf("the archive responded without URLs: %w", err)
 	}
-	if _, known := signed.url(p.number); !known || signed.Part < directMax || signed.Part > partMax || (p.signed != nil && p.signed.Part != signed.Part) {
+	if p.signed == nil && len(signed.URLs) == 0 {
+		p.direct = true
+	}
+	if _, known := signed.url(p.number); (!known && !p.direct) || signed.Part < directMax || signed.Part > partMax || (p.signed != nil && p.signed.Part != signed.Part) {
 		return failure(exitUnavailable, "the archive responded with URLs that are not those of part %d", p.number)
 	}
 	if p.signed == nil {
@@ -157,10 +161,39 @@ func (p *partUpload) accept(body []byte) error {
 	return nil
 }
 
-// send uploads the held part. Of an old URL it requests a new one.
+// send uploads the held part.
 func (p *partUpload) send() error {
+	upload := p.sendObject
+	if p.direct {
+		upload = p.sendDirect
+	}
+	err := upload()
+	if err == nil {
+		p.number++
+		p.held = p.held[:0]
+	}
+	return err
+}
+
+// sendDirect uploads the held part to the archive. A broken upload begins again at this part.
+func (p *partUpload) sendDirect() error {
+	target := fmt.Sprintf("%s/%d?upload=%s", p.path("parts"), p.number, url.QueryEscape(p.signed.Upload))
+	return repeat("store a part of the file", p.stderr, func() (bool, error) {
+		response, err := p.to.put(target, p.kind, octets, func(into io.Writer) error {
+			_, err := into.Write(p.held)
+			return err
+		})
+		if err != nil {
+			return false, err
+		}
+		return true, refusal(response, "the file")
+	})
+}
+
+// sendObject uploads the held part to the object store. Of an old URL it requests a new one.
+func (p *partUpload) sendObject() error {
 	sum := md5.Sum(p.held) // which the store compares
-	err := repeat("store a part of the file", p.stderr, func() (bool, error) {
+	return repeat("store a part of the file", p.stderr, func() (bool, error) {
 		target, known := p.signed.url(p.number)
 		if !known {
 			if err := p.sign(); err != nil {
@@ -188,11 +221,6 @@ func (p *partUpload) send() error {
 		p.signed.URLs = nil
 		return false, fmt.Errorf("the object store responded with %s", response.Status)
 	})
-	if err == nil {
-		p.number++
-		p.held = p.held[:0]
-	}
-	return err
 }
 
 // finalError is no toolError for the user, and still ends a repetition.

@@ -6,10 +6,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -139,5 +141,52 @@ func TestAnExpiredURLIsReplacedByANewOne(t *testing.T) {
 	}
 	if strings.Contains(got.stderr, "sign=") {
 		t.Errorf("the log has a signature: %s", got.stderr)
+	}
+}
+
+// partArchive is an archive without an object store, which takes parts. It breaks each second connection.
+type partArchive struct {
+	mutex  sync.Mutex
+	parts  map[string][]byte
+	puts   int
+	finish url.Values
+}
+
+func (a *partArchive) serve(to http.ResponseWriter, request *http.Request) {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	switch {
+	case request.Header.Get("Torpor-Direct") != "":
+		json.NewEncoder(to).Encode(signedParts{Upload: "u", Part: testPart})
+	case strings.HasSuffix(request.URL.Path, "/finish"):
+		a.finish = request.URL.Query()
+		to.WriteHeader(http.StatusCreated)
+	case request.URL.Query().Get("upload") == "u":
+		if a.puts++; a.puts%2 == 1 {
+			panic(http.ErrAbortHandler)
+		}
+		content, _ := io.ReadAll(request.Body)
+		a.parts[filepath.Base(request.URL.Path)] = content
+		to.WriteHeader(http.StatusCreated)
+	default:
+		to.WriteHeader(http.StatusBadRequest)
+	}
+}
+
+func TestABrokenUploadToTheArchiveGoesOnWithItsPart(t *testing.T) {
+	kept := &partArchive{parts: map[string][]byte{}}
+	at := newPod(t, kept.serve)
+	firstPause = 1e6
+	path, text := filepath.Join(at.folder, "file"), strings.Repeat("0123456789abcdef", testPart/8)+"end"
+	write(t, path, text, 0o644)
+	setFiles(t, filesSpec{Out: []outputSpec{{Name: "x", Path: path}}})
+	if got := at.supervised(t, "--", "true"); got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	if string(kept.parts["0"])+string(kept.parts["1"])+string(kept.parts["2"]) != text || kept.puts != 6 {
+		t.Errorf("%d parts by %d requests", len(kept.parts), kept.puts)
+	}
+	if kept.finish.Get("size") != strconv.Itoa(len(text)) || kept.finish.Get("digest") != digestOf([]byte(text)) {
+		t.Error(kept.finish)
 	}
 }

@@ -6,6 +6,7 @@ from http import HTTPStatus
 from typing import Any
 
 from aiohttp import web
+from sqlalchemy.ext.asyncio import AsyncConnection
 from torpor_wire import names
 
 from torpor_archive.auth import policy
@@ -16,14 +17,20 @@ from torpor_archive.http.routes import TASKRUN_HEADER, check_body_length, check_
 from torpor_archive.http.services import ArchiveServices
 from torpor_archive.namespaces import NamespaceId
 from torpor_archive.storage import bodies, chunks, content, file_objects, object_bodies, results
-from torpor_archive.storage.bodies import BodySummary, ByteRange, StoredBody
-from torpor_archive.storage.file_objects import FileBucket, FileUpload
+from torpor_archive.storage.bodies import BodySummary, ByteRange, Refer, StoredBody
+from torpor_archive.storage.chunks import BodyLimits
+from torpor_archive.storage.content import BodyFormat
+from torpor_archive.storage.file_objects import FileBucket, FileUpload, SignedParts
+from torpor_archive.storage.object_bodies import PartWriter
 from torpor_archive.storage.tables import RESULTS
 from torpor_archive.storage.validation import AnyBytes
 
 OFFSET = "offset"
 PARTS = "application/vnd.torpor.parts+json"
 """The media type of the URLs of a file's objects. A reader that accepts it connects to the object store itself."""
+DIRECT_HEADER = "Torpor-Direct"
+"""A pod that sends it can also upload parts to the archive itself."""
+_PART = BodyLimits(size=file_objects.PART, lines=0)
 _UPLOAD = re.compile(r"[0-9a-f]{32}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
@@ -42,6 +49,7 @@ class FileRoutes:
             [
                 web.put(namespace + "/taskruns/{name}/files/{file}", self.put_file, name="put_file"),
                 web.post(namespace + "/taskruns/{name}/files/{file}/parts", self.put_parts, name="put_parts"),
+                web.put(namespace + "/taskruns/{name}/files/{file}/parts/{number}", self.put_part, name="put_part"),
                 web.post(namespace + "/taskruns/{name}/files/{file}/finish", self.finish_parts, name="finish_parts"),
                 web.get(namespace + "/files/{uid}/{file}/{digest}", self.get_file, name="get_file", allow_head=False),
             ]
@@ -97,28 +105,59 @@ class FileRoutes:
         return taskrun
 
     async def put_parts(self, request: web.Request) -> web.StreamResponse:
-        """Send URLs for the next objects of a file, which the calling pod then uploads. 409 without such a store."""
-        bucket, (namespace, name, file) = self._require_bucket(), self._target(request)
+        """Begin an upload, or go on with it: send URLs for the next objects, which the calling pod then uploads.
+
+        Without an object store: 409, or for a pod that can send parts to the archive, no URLs.
+        """
+        namespace, name, file = self._target(request)
+        if DIRECT_HEADER not in request.headers:
+            self._require_bucket()
         middleware.check_parameters(request.query, ("first", "upload"))
         caller = await self._services.authenticate_pod(request, namespace)
         taskrun = await self._check_writer(caller, namespace, name, file)
         first = middleware.number(request.query, "first", 0, 2**31)
         place = await self._services.namespaces.of_object(namespace, taskrun.created)
-        await self._check_size(place, first * file_objects.PART + 1)
-        upload_id = request.query.get("upload") or file_objects.new_upload()
-        upload = FileUpload.of_file(place, taskrun.uid, file, _upload_id(upload_id))
+        upload_id = _upload_id(request.query.get("upload") or file_objects.new_upload())
+        upload = FileUpload.of_file(place, taskrun.uid, file, upload_id)
+        await self._check_size(place, upload, first * file_objects.PART + 1)
         if "upload" in request.query:
             await object_bodies.touch(self._services.database, upload, self._services.clock.now())
-            await bucket.settle(upload, [file_objects.PART] * first)
+            await self._require_bucket().settle(upload, [file_objects.PART] * first)
         else:
-            body_format = middleware.unwrap(content.parse_kind(request.headers))
-            await object_bodies.begin(self._services.database, upload, body_format, self._services.clock.now())
-        signed = await bucket.sign("PUT", upload.staged, first, file_objects.BATCH)
+            await self._begin(upload, middleware.unwrap(content.parse_kind(request.headers)))
+        signed = SignedParts(first=first, urls=(), headers={})
+        if self._bucket is not None:
+            signed = await self._bucket.sign("PUT", upload.staged, first, file_objects.BATCH)
         return web.json_response({"upload": upload.id, "part": file_objects.PART, **asdict(signed)})
 
+    async def _begin(self, upload: FileUpload, body_format: BodyFormat) -> None:
+        begin = object_bodies.begin if self._bucket is not None else object_bodies.begin_chunks
+        await begin(self._services.database, upload, body_format, self._services.clock.now())
+
+    async def put_part(self, request: web.Request) -> web.StreamResponse:
+        """Store a part of a file in the database. A repeated part replaces it."""
+        namespace, name, file = self._target(request)
+        middleware.check_parameters(request.query, ("upload",))
+        caller = await self._services.authenticate_pod(request, namespace)
+        taskrun = await self._check_writer(caller, namespace, name, file)
+        number = middleware.number(request.match_info, "number", 0, 2**31)
+        place = await self._services.namespaces.of_object(namespace, taskrun.created)
+        upload = FileUpload.of_file(place, taskrun.uid, file, _upload_id(request.query.get("upload", "")))
+        await object_bodies.require_unfinished(self._services.database, upload)
+        await self._check_size(place, upload, number * file_objects.PART + 1)
+        body_format = middleware.unwrap(content.parse_kind(request.headers))
+        check_body_length(request, _PART)
+        writer = PartWriter(self._services.database, upload, number, self._services.clock.now())
+        async with self._services.uploads.upload(RESULTS, place, body_format, _PART, writer) as session:
+            last = await session.receive(request.content, AnyBytes())
+            summary = session.summary()
+            await self._check_writer(caller, namespace, name, file)  # another pod may have claimed it meanwhile
+            await session.finish(last, summary, _refer_nothing)
+        return web.json_response(asdict(summary), status=HTTPStatus.CREATED)
+
     async def finish_parts(self, request: web.Request) -> web.StreamResponse:
-        """Make the objects of an upload the file of the TaskRun."""
-        bucket, (namespace, name, file) = self._require_bucket(), self._target(request)
+        """Make the parts of an upload the file of the TaskRun."""
+        namespace, name, file = self._target(request)
         middleware.check_parameters(request.query, ("upload", "size", "digest"))
         caller = await self._services.authenticate_pod(request, namespace)
         taskrun = await self._check_writer(caller, namespace, name, file)
@@ -129,20 +168,30 @@ class FileRoutes:
         place = await self._services.namespaces.of_object(namespace, taskrun.created)
         upload, summary = FileUpload.of_file(place, taskrun.uid, file, upload_id), BodySummary(size=size, digest=digest)
         if not await object_bodies.is_complete(self._services.database, upload):
-            await self._check_size(place, size)
-            await bucket.settle(upload, file_objects.part_sizes(size), is_whole=True)
+            await self._check_size(place, upload, size)
+            if self._bucket is not None:
+                await self._bucket.settle(upload, file_objects.part_sizes(size), is_whole=True)
             await self._check_writer(caller, namespace, name, file)  # another pod may have claimed it meanwhile
-            refer = results.store(_row(place, taskrun, file, digest))
-            await object_bodies.finish(self._services.database, upload, summary, refer, self._services.clock.now())
+            await self._finish(upload, summary, results.store(_row(place, taskrun, file, digest)))
             self._services.uploads.quota.add(RESULTS, place, size)
         return web.json_response(asdict(summary), status=HTTPStatus.CREATED)
 
-    async def _check_size(self, place: NamespaceId, size: int) -> None:
+    async def _finish(self, upload: FileUpload, summary: BodySummary, refer: Refer) -> None:
+        database, now = self._services.database, self._services.clock.now()
+        if self._bucket is not None:
+            await object_bodies.finish(database, upload, summary, refer, now)
+        else:
+            await object_bodies.finish_chunks(database, upload, summary, refer)
+
+    async def _check_size(self, place: NamespaceId, upload: FileUpload, size: int) -> None:
         """Raise RefusedError for a file above the limit (413), or above what the namespace has left (507)."""
         if size > chunks.FILE.size:
             raise RefusedError(chunks.body_too_large(chunks.FILE, size))
         remaining = await self._services.uploads.quota.remaining(RESULTS, place)
-        if remaining is not None and size > remaining:
+        if remaining is None:
+            return
+        unfinished = await object_bodies.unfinished_size(self._services.database, upload)
+        if size > remaining - unfinished:
             raise RefusedError(self._services.uploads.quota.exceeded(RESULTS, place))
 
     def _require_bucket(self) -> FileBucket:
@@ -179,6 +228,12 @@ def _row(place: NamespaceId, taskrun: TaskRunAccess, file: str, digest: str) -> 
     row = {"namespace": place.name, "namespace_uid": place.uid, "workflow": taskrun.workflow, "digest": digest}
     order = {"attempt": attempt, "segment": segment, "launch": launch}
     return {**row, **order, "taskrun": names.file_owner(taskrun.uid, file)}
+
+
+async def _refer_nothing(connection: AsyncConnection, body: str) -> bool:
+    """Nothing refers to a body before its last part."""
+    del connection, body
+    return True
 
 
 def _upload_id(text: str) -> str:

@@ -91,7 +91,7 @@ class BodyWriter:
     async def _add(self, connection: AsyncConnection, chunk: Chunk) -> None:
         if chunk.seq == 0:
             await connection.execute(insert(connection, BODIES, self._row))
-        await connection.execute(insert(connection, CHUNKS, _chunk_row(self.body, chunk)))
+        await connection.execute(insert(connection, CHUNKS, chunk_row(self.body, chunk)))
 
     async def _finish(self, connection: AsyncConnection, chunk: Chunk, summary: BodySummary, refer: Refer) -> bool:
         await self._add(connection, chunk)
@@ -140,10 +140,15 @@ async def delete_unfinished(database: Database, now: float) -> int:
     count = 0
     while unfinished := await database.read(lambda connection: _list_unfinished(connection, now - ABANDONED_SECONDS)):
         for body in unfinished:
-            while await database.write(lambda connection, body=body: _drop_some(connection, body)):  # type: ignore[misc]
-                pass
+            await delete_chunks(database, body)
             count += 1
     return count
+
+
+async def delete_chunks(database: Database, body: str) -> None:
+    """Delete an unfinished body, a bounded number of chunks in each transaction."""
+    while await database.write(lambda connection: _drop_some(connection, body)):
+        pass
 
 
 async def release(connection: AsyncConnection, body: str) -> None:
@@ -177,7 +182,8 @@ def parse_row(row: Any) -> StoredBody:
     )
 
 
-def _chunk_row(body: str, chunk: Chunk) -> dict[str, Any]:
+def chunk_row(body: str, chunk: Chunk) -> dict[str, Any]:
+    """The row of a chunk of a body."""
     return {
         "body": body,
         "seq": chunk.seq,

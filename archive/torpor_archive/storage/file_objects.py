@@ -44,9 +44,14 @@ class FileUpload:
         return cls(id=upload, staged=f"uploads/{below}", prefix=f"files/{below}")
 
     @property
+    def of_namespace(self) -> str:
+        """The prefix of all uploads of the namespace."""
+        return "/".join(self.staged.split("/")[:2]) + "/"
+
+    @property
     def body(self) -> str:
-        """The id of the body that the file becomes."""
-        return uuid.uuid5(uuid.UUID(self.id), "file").hex
+        """The id of the body that the file becomes: another TaskRun cannot name it by the id of the upload."""
+        return uuid.uuid5(uuid.UUID(self.id), self.staged).hex
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

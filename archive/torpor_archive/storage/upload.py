@@ -38,6 +38,19 @@ class BodyStream(Protocol):
         """Return the available data; empty at the end."""
 
 
+class ChunkWriter(Protocol):
+    """Stores the chunks of a body, or of a part of one: `BodyWriter`, or `PartWriter`."""
+
+    async def add(self, chunk: chunks.Chunk) -> None:
+        """Store a chunk."""
+
+    async def finish(self, chunk: chunks.Chunk, summary: BodySummary, refer: Refer) -> bool:
+        """Store the last chunk."""
+
+    async def abandon(self) -> None:
+        """Forget what was stored so far."""
+
+
 class Uploads:
     """All uploads of a process. `rate` is the minimum in bytes per second, `quota` the bytes per namespace."""
 
@@ -53,12 +66,20 @@ class Uploads:
 
     @asynccontextmanager
     async def upload(
-        self, table: Table, namespace: NamespaceId, body_format: BodyFormat, limits: BodyLimits
+        self,
+        table: Table,
+        namespace: NamespaceId,
+        body_format: BodyFormat,
+        limits: BodyLimits,
+        part: ChunkWriter | None = None,
     ) -> AsyncIterator["UploadSession"]:
-        """Start an upload. Raises RefusedError: 503 if no slot becomes free in time, 507 over the quota."""
+        """Start an upload, or that of a part. Raises RefusedError: 503 if no slot becomes free in time, 507 over quota.
+
+        A part counts for the quota when its body is complete.
+        """
         async with self._slots.acquire(namespace.name):
             remaining = await self.quota.remaining(table, namespace)
-            writer = BodyWriter(self._database, body_format, self._clock.now())
+            writer = part or BodyWriter(self._database, body_format, self._clock.now())
             full = None if remaining is None else (remaining, self.quota.exceeded(table, namespace))
             session = UploadSession(
                 writer,
@@ -76,7 +97,8 @@ class Uploads:
                     raise RefusedError(errors.too_slow(f"the upload took more than {UPLOAD_SECONDS:g} s")) from None
                 finally:
                     await session.close()
-            self.quota.add(table, namespace, session.summary().size)
+            if part is None:
+                self.quota.add(table, namespace, session.summary().size)
 
 
 class UploadSession:
@@ -84,7 +106,7 @@ class UploadSession:
 
     def __init__(  # noqa: PLR0913 - only `Uploads` creates one
         self,
-        writer: BodyWriter,
+        writer: ChunkWriter,
         *,
         chunker: Chunker,
         metrics: ArchiveMetrics,

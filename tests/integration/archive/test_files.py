@@ -2,13 +2,15 @@
 
 import hashlib
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from torpor_archive.storage import file_objects
 from torpor_wire import constants
 
-from tests.integration.archive.conftest import OCTETS, ArchiveTask, account
+from tests.integration.archive.conftest import OCTETS, ArchiveTask, MakeArchive, MakeDatabase, account
 from tests.integration.archive.databases import UNFINISHED
 from tests.integration.archive.process import ArchiveProcess, ReplicaResponse
 from tests.integration.conftest import Server
@@ -25,6 +27,10 @@ class FileTask:
     def put(self, archive: ArchiveProcess, body: bytes, file: str = "table", kind: str = "file") -> ReplicaResponse:
         path = f"/v1/namespaces/{self.task.namespace}/taskruns/{self.task.name}/files/{file}"
         return archive.request("PUT", path, self.task.token, body, Content_Type=OCTETS, Torpor_Type=kind)
+
+    def post(self, archive: ArchiveProcess, verb: str, **headers: str) -> ReplicaResponse:
+        path = f"/v1/namespaces/{self.task.namespace}/taskruns/{self.task.name}/files/table/{verb}"
+        return archive.request("POST", path, self.task.token, None, **headers)
 
     def address(self, digest: str, file: str = "table") -> str:
         return f"/v1/namespaces/{self.task.namespace}/files/{self.task.uid}/{file}/{digest}"
@@ -111,3 +117,73 @@ def test_a_reader_of_the_namespace_gets_a_file(archive: ArchiveProcess, server: 
     digest = maker.put(archive, b"x").expect(201).json["digest"]
     reader = account(server, maker.task.namespace, "files-reader", "view")
     assert archive.request("GET", maker.address(digest), reader).expect(200).body == b"x"
+
+
+PART = file_objects.PART
+LIMIT = 3 * PART
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartUpload:
+    """An upload of the file `table` in parts to the database."""
+
+    archive: ArchiveProcess
+    maker: FileTask
+    id: str
+
+    @classmethod
+    def begin(cls, archive: ArchiveProcess, maker: FileTask) -> "PartUpload":
+        body = maker.post(archive, "parts?first=0", Torpor_Type="file", Torpor_Direct="parts").expect(200).json
+        assert (body["urls"], body["part"]) == ([], PART)
+        return cls(archive=archive, maker=maker, id=body["upload"])
+
+    def put(self, number: int, body: bytes) -> ReplicaResponse:
+        return self.maker.put(self.archive, body, f"table/parts/{number}?upload={self.id}")
+
+    def finish(self, content: bytes) -> ReplicaResponse:
+        digest = hashlib.sha256(content).hexdigest()
+        return self.maker.post(self.archive, f"finish?upload={self.id}&size={len(content)}&digest={digest}")
+
+
+@pytest.fixture
+def limited(make_database: MakeDatabase, make_archive: MakeArchive) -> Iterator[ArchiveProcess]:
+    """An archive with a quota of a few parts."""
+    archive = make_archive(make_database(), "--namespace-quota", str(LIMIT)).ready()
+    yield archive
+    archive.stop()
+
+
+def test_a_file_is_stored_in_parts_of_which_each_can_be_repeated(limited: ArchiveProcess, maker: FileTask) -> None:
+    content = bytes(number % 251 for number in range(2 * PART + 17))
+    pieces = [content[at : at + PART] for at in range(0, len(content), PART)]
+    upload = PartUpload.begin(limited, maker)
+    upload.put(1, b"broken").expect(201)
+    for number in (2, 0, 1, 0):
+        upload.put(number, pieces[number]).expect(201)
+    for _ in range(2):  # the response to the first request may be lost
+        upload.finish(content).expect(201)
+    address = maker.address(hashlib.sha256(content).hexdigest())
+    assert maker.task.get(limited, address).expect(200).body == content
+    assert maker.task.get(limited, f"{address}?offset={PART + 5}").expect(200).body == content[PART + 5 :]
+    assert limited.database.value(UNFINISHED) == 0
+
+
+@pytest.mark.attack
+def test_parts_are_bounded_and_belong_to_their_task(limited: ArchiveProcess, server: Server, maker: FileTask) -> None:
+    upload = PartUpload.begin(limited, maker)
+    assert upload.put(0, bytes(PART + 1)).expect(413).reason == "TooLarge"
+    assert upload.put(10**6, b"x").expect(413).reason == "TooLarge"
+    upload.put(0, bytes(PART)).expect(201)
+    assert "upload the missing parts" in upload.finish(bytes(PART + 5)).expect(400).json["message"]
+    other = file_task(server, maker.task.namespace, maker.task.workflow)
+    stolen = PartUpload(archive=limited, maker=other, id=upload.id)
+    assert stolen.put(1, b"x").expect(404).reason == "NotFound"
+    assert stolen.finish(bytes(PART)).expect(404).reason == "NotFound"
+    second = PartUpload.begin(limited, other)  # what is unfinished counts for the quota
+    assert second.put(2, b"x").expect(507).reason == "QuotaExceeded"
+    second.put(1, bytes(PART)).expect(201)
+    assert upload.put(1, b"x").expect(507).reason == "QuotaExceeded"
+    again = PartUpload.begin(limited, maker)  # it replaces the first
+    assert limited.database.value(UNFINISHED) == 2
+    assert upload.put(0, b"x").expect(404).reason == "NotFound"
+    again.put(0, b"x").expect(201)
