@@ -119,7 +119,7 @@ def _activities(  # noqa: PLR0913 - what serve() builds and closes
     routes = (
         Routes(services),
         FileRoutes(services, bucket=bucket),
-        StepRoutes(database, reviews, namespaces, uploads=uploads),
+        StepRoutes(services),
         LogRoutes(database, reviews, namespaces, downloads, waits=logs.waits, objects=logs.objects),
     )
     sweep = Sweep(

@@ -8,17 +8,15 @@ from torpor_kubernetes.client import decoding
 from torpor_wire import names
 from torpor_wire.state import State
 
-from torpor_archive.auth.reviews import AccessReviews
 from torpor_archive.errors import RefusedError, forbidden, invalid, not_found, too_large
 from torpor_archive.http import middleware
-from torpor_archive.namespaces import NamespaceFinder, NamespaceId
+from torpor_archive.http.services import ArchiveServices
+from torpor_archive.namespaces import NamespaceId
 from torpor_archive.storage import chunks, results, step_results, validation
 from torpor_archive.storage.bodies import StoredBody
 from torpor_archive.storage.content import BodyFormat
-from torpor_archive.storage.database import Database
 from torpor_archive.storage.step_results import CombinedBody, GivenStep
 from torpor_archive.storage.tables import RESULTS
-from torpor_archive.storage.upload import Uploads
 
 _BODY_MAX = 256 * 1024
 _OBJECT = BodyFormat(type="object")
@@ -27,13 +25,8 @@ _OBJECT = BodyFormat(type="object")
 class StepRoutes:
     """The request handler."""
 
-    def __init__(
-        self, database: Database, reviews: AccessReviews, namespaces: NamespaceFinder, *, uploads: Uploads
-    ) -> None:
-        self._database = database
-        self._reviews = reviews
-        self._namespaces = namespaces
-        self._uploads = uploads
+    def __init__(self, services: ArchiveServices) -> None:
+        self._services = services
 
     def add_to(self, application: web.Application) -> None:
         """Register the handler at its path. The metrics use the route names."""
@@ -43,16 +36,18 @@ class StepRoutes:
     async def post_steps(self, request: web.Request) -> web.StreamResponse:
         """Store an object with the result of each step as the result of a TaskRun, for the operator."""
         namespace, name = middleware.identifier(request, "namespace"), middleware.identifier(request, "name")
-        await self._reviews.check_operator(await middleware.authenticate(request, self._reviews), namespace)
+        await self._services.reviews.check_operator(
+            await middleware.authenticate(request, self._services.reviews), namespace
+        )
         uid, parts = step_results.parse(await _read_json(request))
-        taskrun = await self._reviews.get_taskrun(namespace, name)
+        taskrun = await self._services.reviews.get_taskrun(namespace, name)
         if taskrun.uid != uid or taskrun.state != State.RUNNING:
             raise RefusedError(forbidden(f"TaskRun {name} is {taskrun.state}, or another one than {uid}"))
-        place = await self._namespaces.of_object(namespace, taskrun.created)
+        place = await self._services.namespaces.of_object(namespace, taskrun.created)
         stored = {part.name: await self._find(place, uid, part) for part in parts if part.digest is not None}
-        async with self._uploads.upload(RESULTS, place, _OBJECT, chunks.RESULT) as session:
+        async with self._services.uploads.upload(RESULTS, place, _OBJECT, chunks.RESULT) as session:
             validator, entries = validation.validator_for(_OBJECT)
-            last = await session.receive(CombinedBody(self._database, parts, stored), validator)
+            last = await session.receive(CombinedBody(self._services.database, parts, stored), validator)
             summary = session.summary(entries.keys if entries else None)
             attempt, segment, launch = taskrun.launch
             row = {"namespace": place.name, "namespace_uid": place.uid, "taskrun": uid, "workflow": taskrun.workflow}
@@ -62,7 +57,7 @@ class StepRoutes:
         return web.json_response(answer, status=HTTPStatus.CREATED)
 
     async def _find(self, place: NamespaceId, uid: str, part: GivenStep) -> StoredBody:
-        found = await results.find(self._database, place, names.step_owner(uid, part.name), part.digest or "")
+        found = await results.find(self._services.database, place, names.step_owner(uid, part.name), part.digest or "")
         if found is None:
             raise RefusedError(not_found(f"the archive has no result of step {part.name} with this digest"))
         return found[0]
