@@ -34,8 +34,14 @@ async def _has_no_run(_namespace: str, _uid: str, _completed: str) -> bool:
     raise NotArchivedError("there is no archive")
 
 
-async def _combine_nothing(_query: CombineSteps) -> StepsNotCombined:
-    return StepsNotCombined(message="they are too large for a TaskRun, and there is no archive", is_final=True)
+async def _combine_nothing(query: CombineSteps) -> StepsNotCombined:
+    return _refusal(query)
+
+
+def _refusal(query: CombineSteps) -> StepsNotCombined:
+    """Without an archive. One that has parts of the result may come back."""
+    is_final = all(part.digest is None for part in query.parts)
+    return StepsNotCombined(message="they are too large for a TaskRun, and there is no archive", is_final=is_final)
 
 
 NO_ARCHIVE = ArchiveQueries(
@@ -58,7 +64,7 @@ class StepCombiner:
         """Return the description of the combined result, or why there is none."""
         endpoint = self._endpoint()
         if endpoint is None:
-            return StepsNotCombined(message="they are too large for a TaskRun, and there is no archive", is_final=True)
+            return _refusal(query)
         path = f"/v1/namespaces/{query.namespace}/taskruns/{query.taskrun}/steps"
         body = {"uid": query.uid, "steps": [_part(part) for part in query.parts]}
         try:

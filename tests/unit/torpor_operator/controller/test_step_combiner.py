@@ -1,6 +1,7 @@
 """Results of steps that the archive combines: what the operator sends, and what each response means."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from torpor_crds.models.archive import ArchiveEndpoint
@@ -51,8 +52,10 @@ async def test_a_refusal_is_final_and_an_absence_is_not(
     assert (answer.is_final, message in answer.message) == (is_final, True)
 
 
-async def test_without_an_archive_large_results_are_refused() -> None:
-    answer = await NO_ARCHIVE.combine(QUERY)
-    assert answer == StepsNotCombined(
-        message="they are too large for a TaskRun, and there is no archive", is_final=True
-    )
+@pytest.mark.parametrize(("parts", "is_final"), [(PARTS, False), (PARTS[1:], True)])
+async def test_without_an_archive_only_small_parts_are_refused_for_good(
+    parts: tuple[StepPart, ...], is_final: bool
+) -> None:
+    message = "they are too large for a TaskRun, and there is no archive"
+    refusal = StepsNotCombined(message=message, is_final=is_final)
+    assert await NO_ARCHIVE.combine(replace(QUERY, parts=parts)) == refusal
