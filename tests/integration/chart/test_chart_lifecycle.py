@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ SYSTEM = "torpor-system"
 RUN = {
     "apiVersion": "torpor.dev/v1alpha1",
     "kind": "Workflow",
-    "metadata": {"name": "kept", "namespace": "team"},
+    "metadata": {"name": "kept"},
     "spec": {"tasks": [{"name": "ask", "trigger": {"class": "approval"}}]},
 }
 
@@ -33,13 +34,20 @@ class Site:
     def __init__(self, kubeconfig: Path, folder: Path) -> None:
         self.kubectl = Kubectl(kubeconfig)
         self.kubeconfig = kubeconfig
+        self.system = self.team = ""
         self._folder = folder
+
+    def renew(self) -> None:
+        """Use a namespace for Torpor and one for workflows that no test has used: a deletion takes long."""
+        suffix = uuid.uuid4().hex[:8]
+        self.system, self.team = f"torpor-{suffix}", f"team-{suffix}"
+        self.kubectl.run("create", "namespace", self.team)
 
     def helm(self, *words: str | Path, user: Path | None = None) -> subprocess.CompletedProcess[str]:
         return helm.run(*words, environment={"KUBECONFIG": str(user or self.kubeconfig)})
 
-    def install(self, *words: str | Path, release: str = "torpor", namespace: str = SYSTEM) -> str:
-        return done(self.helm("install", release, helm.folder(), "-n", namespace, "--create-namespace", *words))
+    def install(self, *words: str | Path) -> str:
+        return done(self.helm("install", "torpor", helm.folder(), "-n", self.system, "--create-namespace", *words))
 
     def newer_chart(self, version: str) -> Path:
         path = self._folder / version / "torpor"
@@ -78,50 +86,53 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 @pytest.fixture
 def empty(site: Site) -> Site:
-    """The API server without Torpor, whatever the test before has left."""
+    """The API server without Torpor, whatever the test before has left, and namespaces that are new."""
     for release in json.loads(done(site.helm("list", "-A", "-o", "json"))):
         done(site.helm("uninstall", release["name"], "-n", release["namespace"]))
-    site.kubectl.run("delete", "crd", "-l", "app.kubernetes.io/part-of=torpor", "--ignore-not-found")
+    site.kubectl.run("delete", "crd", "-l", "app.kubernetes.io/part-of=torpor", "--ignore-not-found", limit=200)
     cluster = "clusterrolebindings,clusterroles,priorityclasses,validatingadmissionpolicies"
     kinds = f"{cluster},validatingadmissionpolicybindings"
     site.kubectl.run("delete", kinds, "-l", "app.kubernetes.io/part-of=torpor")
-    for claim in site.kubectl.read("persistentvolumeclaims", "-A")["items"]:  # no controller here removes its finalizer
-        place = ("-n", claim["metadata"]["namespace"], claim["metadata"]["name"])
-        site.kubectl.run("patch", "persistentvolumeclaim", *place, "-p", '{"metadata":{"finalizers":null}}')
-    for namespace in (SYSTEM, "team", "torpor-b"):
-        site.kubectl.run("delete", "namespace", namespace, "--ignore-not-found", limit=200)
-    site.kubectl.run("create", "namespace", "team")
+    site.renew()
     return site
 
 
 def test_upgrade_and_uninstallation_lose_no_run(empty: Site) -> None:
     site = empty
-    site.install("--set", "namespaces={team}")
+    site.install("--set", f"namespaces={{{site.team}}}")
     site.kubectl.run("wait", "--for=condition=Established", "crd/workflows.torpor.dev", "--timeout=60s")
-    site.kubectl.run("create", "-f", "-", stdin=json.dumps(RUN))
-    done(site.helm("upgrade", "torpor", site.newer_chart("1.1.0"), "-n", SYSTEM, "--set", "namespaces={team}"))
+    site.kubectl.run("create", "-n", site.team, "-f", "-", stdin=json.dumps(RUN))
+    done(
+        site.helm(
+            "upgrade", "torpor", site.newer_chart("1.1.0"), "-n", site.system, "--set", f"namespaces={{{site.team}}}"
+        )
+    )
     definition = site.kubectl.read("crd", "workflows.torpor.dev")
     assert definition["metadata"]["labels"]["app.kubernetes.io/version"] == "1.1.0"
-    said = done(site.helm("uninstall", "torpor", "-n", SYSTEM))
+    said = done(site.helm("uninstall", "torpor", "-n", site.system))
     assert "kept due to the resource policy" in said
-    assert site.names("workflows", "-n", "team") == {"kept"}
-    assert site.names("persistentvolumeclaims", "-n", SYSTEM) == {"torpor-archive"}
-    assert "torpor-seal-default" in site.names("secrets", "-n", SYSTEM)
+    assert site.names("workflows", "-n", site.team) == {"kept"}
+    assert site.names("persistentvolumeclaims", "-n", site.system) == {"torpor-archive"}
+    assert "torpor-seal-default" in site.names("secrets", "-n", site.system)
     assert site.names("validatingadmissionpolicies", "-l", "app.kubernetes.io/part-of=torpor") == set()
-    assert site.names("deployments", "-n", SYSTEM) == set()
-    done(site.helm("install", "torpor", site.newer_chart("1.1.0"), "-n", SYSTEM, "--set", "namespaces={team}"))
-    assert site.names("workflows", "-n", "team") == {"kept"}
+    assert site.names("deployments", "-n", site.system) == set()
+    done(
+        site.helm(
+            "install", "torpor", site.newer_chart("1.1.0"), "-n", site.system, "--set", f"namespaces={{{site.team}}}"
+        )
+    )
+    assert site.names("workflows", "-n", site.team) == {"kept"}
 
 
 def test_a_chart_that_is_older_than_the_definitions_is_refused(empty: Site) -> None:
     site = empty
-    done(site.helm("install", "torpor", site.newer_chart("2.0.0"), "-n", SYSTEM, "--create-namespace"))
+    done(site.helm("install", "torpor", site.newer_chart("2.0.0"), "-n", site.system, "--create-namespace"))
     older = site.newer_chart("1.9.0")
-    refused = site.helm("upgrade", "torpor", older, "-n", SYSTEM)
+    refused = site.helm("upgrade", "torpor", older, "-n", site.system)
     assert refused.returncode != 0
     assert "is of version 2.0.0, newer than version 1.9.0 of this chart" in refused.stderr
     assert "crds.install=false" in refused.stderr
-    done(site.helm("upgrade", "torpor", older, "-n", SYSTEM, "--set", "crds.install=false"))
+    done(site.helm("upgrade", "torpor", older, "-n", site.system, "--set", "crds.install=false"))
     definition = site.kubectl.read("crd", "workflows.torpor.dev")
     assert definition["metadata"]["labels"]["app.kubernetes.io/version"] == "2.0.0"
 
@@ -134,7 +145,8 @@ def test_a_manual_installation_is_taken_over_when_the_user_says_so(empty: Site) 
     refused = site.helm("install", "torpor", helm.folder(), "-n", SYSTEM)
     assert refused.returncode != 0
     assert "cannot be imported into the current release" in refused.stderr
-    site.install("--take-ownership", "--force-conflicts")
+    taking = ("--take-ownership", "--force-conflicts")
+    done(site.helm("install", "torpor", helm.folder(), "-n", SYSTEM, *taking))
     taken = site.kubectl.read("persistentvolumeclaim", "torpor-archive", "-n", SYSTEM)
     assert taken["metadata"]["uid"] == claim["metadata"]["uid"]
     assert site.kubectl.read("secret", "torpor-seal-default", "-n", SYSTEM)["data"]
@@ -143,7 +155,7 @@ def test_a_manual_installation_is_taken_over_when_the_user_says_so(empty: Site) 
 def test_two_releases_for_all_namespaces_are_refused(empty: Site) -> None:
     site = empty
     site.install()
-    second = site.helm("install", "second", helm.folder(), "-n", "torpor-b", "--create-namespace")
+    second = site.helm("install", "second", helm.folder(), "-n", f"{site.system}-b", "--create-namespace")
     assert second.returncode != 0
     assert "cannot be imported into the current release" in second.stderr
 
@@ -151,52 +163,58 @@ def test_two_releases_for_all_namespaces_are_refused(empty: Site) -> None:
 def test_the_objects_of_the_chart_do_not_drift(empty: Site) -> None:
     """What Argo CD and Flux compare: each field that is rendered has that value in the cluster."""
     site = empty
-    values = {"namespaces": ["team"], "ui": {"enabled": True}, "triggerer": {"autoscaling": {"enabled": True}}}
+    values = {"namespaces": [site.team], "ui": {"enabled": True}, "triggerer": {"autoscaling": {"enabled": True}}}
     path = helm.folder().parent / "drift.json"
     path.write_text(json.dumps(values))
     site.install("--values", path)
     drifted: list[str] = []
-    for body in helm.rendered(values):
+    for body in helm.rendered(values, namespace=site.system):
         place = ("-n", body["metadata"]["namespace"]) if "namespace" in body["metadata"] else ()
         group = body["apiVersion"].partition("/")[0] if "/" in body["apiVersion"] else ""
         kind = f"{body['kind']}.{group}" if group else body["kind"]
         live = site.kubectl.read(kind, body["metadata"]["name"], *place)
         drifted += [f"{kind} {body['metadata']['name']}{at}" for at in _differences(body, live)]
     assert drifted == []
-    before = site.kubectl.read("deployment", "torpor-operator", "-n", SYSTEM)["metadata"]
-    done(site.helm("upgrade", "torpor", helm.folder(), "-n", SYSTEM, "--values", path))
-    after = site.kubectl.read("deployment", "torpor-operator", "-n", SYSTEM)["metadata"]
+    before = site.kubectl.read("deployment", "torpor-operator", "-n", site.system)["metadata"]
+    done(site.helm("upgrade", "torpor", helm.folder(), "-n", site.system, "--values", path))
+    after = site.kubectl.read("deployment", "torpor-operator", "-n", site.system)["metadata"]
     assert after["generation"] == before["generation"]
 
 
 def test_a_user_without_rights_on_the_cluster_installs_a_confined_torpor(empty: Site) -> None:
     site = empty
     site.install()
-    site.kubectl.run("create", "namespace", "torpor-b")
-    site.kubectl.run("create", "serviceaccount", "installer", "-n", "torpor-b")
-    for namespace in ("torpor-b", "team"):
+    second = f"{site.system}-b"
+    site.kubectl.run("create", "namespace", second)
+    site.kubectl.run("create", "serviceaccount", "installer", "-n", second)
+    for namespace in (second, site.team):
         for role in ("admin", "torpor-install"):
-            subject = ("--serviceaccount=torpor-b:installer", f"--clusterrole={role}")
+            subject = (f"--serviceaccount={second}:installer", f"--clusterrole={role}")
             site.kubectl.run("create", "rolebinding", f"installer-{role}", "-n", namespace, *subject)
-    user = site.user("torpor-b", "installer")
-    flags = ["--set", "watchNamespaces={team}", "--set", "cluster.install=false", "--set", "cluster.reviews=false"]
-    flags += ["--set", "crds.install=false", "-n", "torpor-b"]
-    done(site.helm("install", "ours", helm.folder(), *flags, user=user))
-    installed = [
-        body for body in yaml.safe_load_all(done(site.helm("get", "manifest", "ours", "-n", "torpor-b"))) if body
+    user = site.user(second, "installer")
+    flags = [
+        "--set",
+        f"watchNamespaces={{{site.team}}}",
+        "--set",
+        "cluster.install=false",
+        "--set",
+        "cluster.reviews=false",
     ]
-    assert {body["metadata"]["namespace"] for body in installed} == {"torpor-b", "team"}
+    flags += ["--set", "crds.install=false", "-n", second]
+    done(site.helm("install", "ours", helm.folder(), *flags, user=user))
+    installed = [body for body in yaml.safe_load_all(done(site.helm("get", "manifest", "ours", "-n", second))) if body]
+    assert {body["metadata"]["namespace"] for body in installed} == {second, site.team}
     more = site.helm("upgrade", "ours", helm.folder(), *flags, "--set", "cluster.reviews=true", user=user)
     assert more.returncode != 0
     assert "clusterrolebindings" in more.stderr
-    other = site.helm("install", "other", helm.folder(), "-n", "torpor-b", *flags[:-2])
+    other = site.helm("install", "other", helm.folder(), "-n", second, *flags[:-2])
     assert other.returncode != 0, "a namespace belongs to one release"
 
 
 def test_a_release_fits_into_its_secret(empty: Site) -> None:
     site = empty
     site.install()
-    (stored,) = site.kubectl.read("secrets", "-n", SYSTEM, "-l", "owner=helm")["items"]
+    (stored,) = site.kubectl.read("secrets", "-n", site.system, "-l", "owner=helm")["items"]
     # etcd refuses objects above 1.5 MB, and Secrets have 1 MiB.
     assert len(stored["data"]["release"]) < 900_000
 
