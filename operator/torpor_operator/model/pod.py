@@ -40,6 +40,7 @@ class Pod:
     start_time: str | None = None  # when a kubelet accepted it
     deleting: bool = False
     deletion_timestamp: str | None = None  # when its process must have ended, if it is being deleted
+    deleted_at: float | None = None  # when its deletion was requested; seconds since the epoch
     claims: tuple[str, ...] = ()  # the PersistentVolumeClaims that it mounts
     gates: tuple[str, ...] = ()
     finalizers: tuple[str, ...] = ()
@@ -86,6 +87,11 @@ class Pod:
         return constants.POD_FINALIZER in self.finalizers
 
     @property
+    def stopped_by_deletion(self) -> bool:
+        """Whether its container ended after its deletion was requested, so that its exit code is that of a stop."""
+        return self.deleted_at is not None and self.ended_at >= self.deleted_at
+
+    @property
     def terminal(self) -> bool:
         """Whether no process of it runs or will run."""
         return self.phase in {"Succeeded", "Failed"}
@@ -115,6 +121,7 @@ def parse_pod(body: Mapping[str, Any]) -> Pod:
         start_time=status.get("startTime"),
         deleting="deletionTimestamp" in metadata,
         deletion_timestamp=metadata.get("deletionTimestamp"),
+        deleted_at=_deleted_at(metadata),
         claims=_claims(spec),
         gates=tuple(gate["name"] for gate in spec.get("schedulingGates", [])),
         finalizers=tuple(metadata.get("finalizers", [])),
@@ -237,6 +244,12 @@ def node_lost_message(pod: Pod, before: float) -> str | None:
         f"pod {pod.name} should have terminated by {pod.deletion_timestamp}; its node never confirmed termination: "
         "repair or delete the node"
     )
+
+
+def _deleted_at(metadata: Mapping[str, Any]) -> float | None:
+    """When the deletion was requested: the API server adds the grace period to it."""
+    end = metadata.get("deletionTimestamp")
+    return None if end is None else _epoch(end) - (metadata.get("deletionGracePeriodSeconds") or 0)
 
 
 def _epoch(text: object) -> float:

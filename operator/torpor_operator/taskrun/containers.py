@@ -63,12 +63,14 @@ def remove_gate(pod: Pod) -> Step:
 def has_outcome(view: TaskRunView, pod: Pod) -> bool:
     """Whether the program of an ended pod has an outcome: after exit code 0, or any where the exit code is the result.
 
-    A shell reports an end by a signal, and a program that cannot be started, as codes above 125.
+    A shell reports an end by a signal, and a program that cannot be started, as codes above 125. The exit code of a
+    program that a deletion of its pod stopped is no result.
     """
     program = view.taskrun.spec.container
     if program is None or pod.exit_code is None or pod.container:
         return False
-    is_result = program.result is ProgramResult.EXIT_CODE and pod.exited and not pod.disrupted
+    is_whole = pod.exited and not pod.disrupted and not pod.stopped_by_deletion
+    is_result = program.result is ProgramResult.EXIT_CODE and is_whole
     return pod.exit_code == 0 or (is_result and pod.exit_code <= _EXIT_CODE_MAX)
 
 

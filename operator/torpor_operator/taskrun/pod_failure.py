@@ -80,7 +80,7 @@ def cannot_start(view: TaskRunView, pod: Pod) -> Step:
     """
     problem = image_problem(view.taskrun, pod)
     if problem is not None and problem.final:
-        return Step(actions=(*_fail(view, problem).actions, step.delete(pod)))
+        return step.with_actions(_fail(view, problem), step.delete(pod))
     pulling = pod.waiting_reason in _PULL_FAILURES
     reason = Reason.IMAGE_PULL_FAILED if pulling else Reason.LAUNCH_FAILED
     summary = f"{_image(view, pod)} cannot be pulled:{pull_advice(pod)}"
@@ -89,8 +89,7 @@ def cannot_start(view: TaskRunView, pod: Pod) -> Step:
     message = f"{summary} {pod.waiting_reason}: {pod.waiting_message}"
     due = times.epoch(pod.start_time or pod.created) + view.settings.image_pull_grace
     if view.now >= due:
-        failed = step.fail(view, reason, message)
-        return Step(actions=(*failed.actions, step.delete(pod)))
+        return step.with_actions(step.fail(view, reason, message), step.delete(pod))
     return step.explain(view, reason, message, again_at=due)
 
 

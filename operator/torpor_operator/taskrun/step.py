@@ -1,7 +1,7 @@
 """The view of one TaskRun that its rules read, and the steps that several rules share. Pure."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from torpor_crds.models.taskrun import TaskRun
@@ -9,10 +9,12 @@ from torpor_wire import canonical, constants, deadline, retry, times, transition
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL
 
-from torpor_operator.model.actions import Action, DeletePod, Need, PatchTaskRun, PostEvent
+from torpor_operator.model.actions import Action, DeletePod, Evaluate, Need, PatchTaskRun, PostEvent
 from torpor_operator.model.pod import Pod, node_lost_message, pod_name
 from torpor_operator.model.snapshot import Answer, TriggerPool
 from torpor_operator.settings import Settings
+from torpor_operator.taskrun import retry_rules
+from torpor_operator.taskrun.retry_rules import AttemptFailure
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: a cached property needs the instance's dictionary
@@ -71,6 +73,11 @@ def combine(first: Step, second: Step) -> Step:
         wants_pod=first.wants_pod or second.wants_pod,
         events=(*first.events, *second.events),
     )
+
+
+def with_actions(first: Step, *actions: Action) -> Step:
+    """The step with more actions. While it has needs, the plan waits for their answers and applies no action."""
+    return replace(first, actions=(*first.actions, *actions))
 
 
 def earliest(moments: Iterable[float | None]) -> float | None:
@@ -132,13 +139,34 @@ def fail(
     *,
     exit_code: int | None = None,
 ) -> Step:
-    """End the attempt. `policy` replaces the TaskRun's own where a retry cannot help."""
+    """End the attempt. `policy` replaces the TaskRun's own where a retry cannot help.
+
+    A rule of `retries` that allows no other attempt is decided before the write, so that one write ends the TaskRun.
+    """
     policy = view.taskrun.spec.retries.policy() if policy is None else policy
+    refused = _retry_refusal(view, policy, reason, message, exit_code)
+    if isinstance(refused, Evaluate):
+        return Step(needs=(refused,))
+    if refused:
+        message, policy = retry_rules.refused_message(message, refused), retry.Policy()
     details = retry.FailureDetails(exit_code=exit_code)
     patch = transitions.fail(
         view.taskrun.pin(launch=True), policy, reason=reason, message=message, now=view.now, details=details
     )
     return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),))
+
+
+def _retry_refusal(
+    view: TaskRunView, policy: retry.Policy, reason: Reason, message: str, exit_code: int | None
+) -> str | Evaluate:
+    """Why a rule of `retries` allows no attempt after this failure, empty if none forbids it; or what it must know."""
+    metadata, attempt = view.taskrun.metadata, view.taskrun.status.attempt
+    due = retry.next_attempt_at(policy, attempt, view.now, uid=metadata.uid)
+    if due is None:
+        return ""
+    shortened = transitions.shorten(message)
+    failure = AttemptFailure(attempt=attempt, reason=reason.value, message=shortened, exit_code=exit_code)
+    return retry_rules.refusal(view.taskrun, failure, due, view.known)
 
 
 def event(view: TaskRunView, reason: Reason, message: str) -> PostEvent:
@@ -158,8 +186,7 @@ def expired(view: TaskRunView) -> Step | None:
     if due is None or view.now < due:
         return None
     deletions = tuple(delete(pod) for pod in view.pods if not pod.terminal and not pod.deleting)
-    failed = fail(view, Reason.TIMEOUT, _timeout_message(view))
-    return Step(actions=(*failed.actions, *deletions))
+    return with_actions(fail(view, Reason.TIMEOUT, _timeout_message(view)), *deletions)
 
 
 def deadline_of_attempt(view: TaskRunView) -> float | None:

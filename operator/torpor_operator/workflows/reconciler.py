@@ -3,12 +3,13 @@
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 from typing import Never
 
+from torpor_crds.models.taskrun import TaskRun
 from torpor_crds.models.workflow import Workflow, WorkflowStatus
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.resources import WORKFLOWS
@@ -29,7 +30,7 @@ from torpor_operator.model.snapshot import (
     TemplateRead,
 )
 from torpor_operator.quarantine.object_ref import ObjectRef
-from torpor_operator.taskrun.retries import is_of_retries
+from torpor_operator.taskrun import retry_rules
 from torpor_operator.workflows.executor import WorkflowExecutor
 from torpor_operator.workflows.graph_builder import GraphBuilder, GraphNotBuiltError
 from torpor_operator.workflows.listener import WorkflowObjects
@@ -40,6 +41,7 @@ from torpor_operator.workflows.snapshots import WorkflowSnapshots
 _LOG = logging.getLogger(__name__)
 _BACKOFF = Backoff(first=1.0, cap=30.0)
 _RETRY_ANSWERS_MAX = 5_000
+"""Values of `retries.when` that are kept without a look at the TaskRuns that they decide."""
 _EVENT_TRIES = 6
 """How often an Event is tried, over about a minute. Events are for people, and no part of Torpor reads one."""
 
@@ -62,6 +64,7 @@ class WorkflowMemory:
     generation: int = 0
     graph: Graph | GraphProblem | None = None
     answers: dict[Need, Answer] = field(default_factory=dict)
+    retry_answers_max: int = _RETRY_ANSWERS_MAX
     posted: set[str] = field(default_factory=set)
     unposted: dict[str, PostEvent] = field(default_factory=dict)
     """Events that could not be posted. A later plan may not contain them: that of a finished run has few."""
@@ -76,18 +79,25 @@ class WorkflowMemory:
             raise GraphNotBuiltError
         return self.graph
 
-    def drop_momentary_answers(self) -> None:
+    def drop_momentary_answers(self, taskruns: Iterable[TaskRun]) -> None:
         """Forget what holds for one pass only: whether an object exists, a template, and what is archived.
 
-        Beyond a limit, the values of `retries.when` are forgotten as well: unlimited retries evaluate without end.
+        Beyond a limit, the values of `retries.when` that decide none of the TaskRuns are forgotten as well: unlimited
+        retries evaluate without end. The limit is twice what is kept, so that few passes look at all TaskRuns.
         """
         self.answers = {
             need: answer
             for need, answer in self.answers.items()
             if not isinstance(answer, Presence | RunNotArchived | SettledLogs | TemplateRead | NamespaceFacts)
         }
-        if sum(map(is_of_retries, self.answers)) > _RETRY_ANSWERS_MAX:
-            self.answers = {need: answer for need, answer in self.answers.items() if not is_of_retries(need)}
+        if sum(map(retry_rules.is_of_retries, self.answers)) > self.retry_answers_max:
+            live = retry_rules.live_evaluations(taskruns)
+            self.answers = {
+                need: answer
+                for need, answer in self.answers.items()
+                if need in live or not retry_rules.is_of_retries(need)
+            }
+            self.retry_answers_max = max(_RETRY_ANSWERS_MAX, 2 * len(live))
 
 
 class WorkflowReconciler:
@@ -130,7 +140,7 @@ class WorkflowReconciler:
         if decision is None:
             return None
         snapshot, decided = decision
-        memory.drop_momentary_answers()
+        memory.drop_momentary_answers(snapshot.taskruns.values())
         if snapshot.workflow.status.completion_time is not None:
             memory.graph = None  # it refers to a copy of the spec, and finished runs are kept for days
         # It depends on the size and not on the duration of the plan, which on a busy machine others determine.

@@ -1,17 +1,17 @@
 """Guards of failures: which of them are retried, and which fail the run."""
 
-from torpor_operator.taskrun import retries
+from torpor_operator.taskrun import retry_rules
 from torpor_operator.workflows.plan import status
 
 from tests.simulation.mutants.mutant import Mutant, put
 
 
 def _any_failure() -> None:
-    put(retries, "unwanted", lambda *_: "")
+    put(retry_rules, "unwanted", lambda *_: "")
 
 
 def _without_end() -> None:
-    put(retries, "exceeded_total", lambda *_: "")
+    put(retry_rules, "exceeded_total", lambda *_: "")
 
 
 def _no_failure_allowed() -> None:

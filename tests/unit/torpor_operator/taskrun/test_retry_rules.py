@@ -1,9 +1,15 @@
-"""`retries.when`, `retries.for` and unlimited retries: the operator decides them while a TaskRun is UpForRetry."""
+"""`retries.when`, `retries.for` and unlimited retries: the operator decides them."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from torpor_wire import retry
+from torpor_expressions.value import Value
+from torpor_operator.model.actions import Evaluate
+from torpor_operator.taskrun import retry_rules
+from torpor_operator.taskrun.retry_rules import AttemptFailure
+from torpor_operator.workflows.reconciler import WorkflowMemory
+from torpor_wire import constants, retry
 from torpor_wire.state import State
 
 from tests.support.builders import Body, container, python
@@ -45,6 +51,24 @@ def test_a_refused_retry_keeps_its_reason_and_names_the_rule() -> None:
     assert world.tasks() == {"a": "Failed"}
 
 
+def _states(world: PlanFixture) -> list[str]:
+    return [entry["state"] for entry in world.taskruns[world.name("a", constants.UNMAPPED)]["status"]["history"]]
+
+
+@pytest.mark.parametrize("rule", [{"when": "exitCode == 75"}, {"for": "1s"}])
+def test_a_failure_that_the_operator_reports_is_refused_in_one_write(rule: Body) -> None:
+    world = PlanFixture(container("a", retries={"limit": 3, "delay": "10s", **rule})).settle()
+    assert _states(_exit(world, 2))[-2:] == ["Running", "Failed"]
+
+
+def test_a_timeout_is_refused_in_one_write_and_its_pod_is_deleted() -> None:
+    world = PlanFixture(container("a", timeout="60s", retries={"limit": 3, "when": "reason != 'Timeout'"})).settle()
+    status = world.advance(120).run("a").status
+    assert (status.state, status.reason) == (State.FAILED, "Timeout")
+    assert "UpForRetry" not in _states(world)
+    assert world.live_pods("a") == []
+
+
 def test_the_exception_of_a_python_task_decides() -> None:
     for name, state in (("OSError", State.UP_FOR_RETRY), ("ValueError", State.FAILED)):
         world = PlanFixture(python("a", retries={"limit": 3, "when": "exception == 'OSError'"})).settle()
@@ -73,6 +97,36 @@ def test_equal_failures_share_one_evaluation() -> None:
     world.settle()
     asked = {need for need in world.api.evaluated if need.expression == "exitCode == 75"}
     assert len(asked) == 1
+
+
+def test_values_that_decide_no_taskrun_are_forgotten_beyond_a_limit() -> None:
+    task = container("a", retries={"limit": 3, "when": "exitCode == 75"})
+    world = _exit(PlanFixture(task).settle(), 75)
+    live = next(iter(retry_rules.live_evaluations([world.run("a")])))
+    former = [_evaluation(code) for code in range(76, 76 + 5_001)]
+    memory = WorkflowMemory(answers=dict.fromkeys([live, *former], Value(json=True)))
+    memory.drop_momentary_answers([world.run("a")])
+    assert list(memory.answers) == [live]
+
+
+def test_values_that_decide_taskruns_are_kept_beyond_the_limit() -> None:
+    task = container("a", retries={"limit": 3, "when": "exitCode == 75"})
+    taskrun = _exit(PlanFixture(task).settle(), 75).run("a")
+    runs = [
+        taskrun.model_copy(update={"status": taskrun.status.model_copy(update={"exit_code": code})})
+        for code in range(5_001)
+    ]
+    memory = WorkflowMemory(answers=dict.fromkeys(map(_evaluation, range(5_001)), Value(json=True)))
+    memory.drop_momentary_answers(runs)
+    assert len(memory.answers) == 5_001
+    assert memory.retry_answers_max == 10_002
+
+
+def _evaluation(code: int) -> Evaluate:
+    failure = AttemptFailure(attempt=1, reason="Error", message="", exit_code=code)
+    evaluation = retry_rules.unwanted(failure, "exitCode == 75", {})
+    assert isinstance(evaluation, Evaluate)
+    return replace(evaluation, variables={})
 
 
 @pytest.mark.parametrize(("total", "state"), [("59s", State.FAILED), ("60s", State.UP_FOR_RETRY)])

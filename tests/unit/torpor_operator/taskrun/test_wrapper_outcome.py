@@ -125,6 +125,18 @@ def test_an_end_by_a_signal_or_a_missing_program_is_a_failure(code: int) -> None
     assert world.run("a").status.state == "Failed"
 
 
+@pytest.mark.parametrize(
+    ("ended", "state"), [("2026-11-20T10:00:09Z", "Succeeded"), ("2026-11-20T10:00:10Z", "Failed")]
+)
+def test_the_exit_code_of_a_program_that_a_deletion_stopped_is_no_result(ended: str, state: str) -> None:
+    """Somebody deletes the pod at 10:00:10. The API server adds the grace period of 10 seconds."""
+    world = started(program("exitCode"))
+    pod(world)["metadata"] |= {"deletionTimestamp": "2026-11-20T10:00:20Z", "deletionGracePeriodSeconds": 10}
+    terminated = {"exitCode": 1, "reason": "Error", "finishedAt": ended}
+    world.kubelet("a", {"phase": "Failed", "containerStatuses": [{"state": {"terminated": terminated}}]})
+    assert world.run("a").status.state == state
+
+
 def test_a_pod_whose_result_is_the_exit_code_needs_no_wrapper() -> None:
     spec = pod(started(program("exitCode")))["spec"]
     assert "initContainers" not in spec
