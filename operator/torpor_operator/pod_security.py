@@ -22,6 +22,8 @@ _NO_CAPABILITIES = Capabilities()
 ROOT = 0
 _APPARMOR = "container.apparmor.security.beta.kubernetes.io/"
 """Annotations that the API server takes for fields of the security context."""
+_SECCOMP = ("seccomp.security.alpha.kubernetes.io/", "container.seccomp.security.alpha.kubernetes.io/")
+"""Annotations of Kubernetes before 1.27, which other programs may still read."""
 _APPARMOR_PROFILE = re.compile(r"runtime/default|localhost/[^$]*")
 _RESTRICTED_CAPABILITIES = frozenset({"NET_BIND_SERVICE"})
 _BASELINE_CAPABILITIES = frozenset(
@@ -102,7 +104,7 @@ def requirements(chosen: PodFields) -> Iterator[LevelRequirement]:
     """What the pod requires of its namespace: its security contexts, and what reaches the node without one."""
     yield from map(_of_context, contexts(chosen))
     for name, value in chosen.annotations.items():
-        if name.startswith(_APPARMOR) and not _APPARMOR_PROFILE.fullmatch(value):
+        if name.startswith(_SECCOMP) or (name.startswith(_APPARMOR) and not _APPARMOR_PROFILE.fullmatch(value)):
             yield LevelRequirement(PodSecurityLevel.PRIVILEGED, f"annotations: {name}")
     for sidecar in chosen.sidecars:
         if any(port.get("hostPort") for port in sidecar.ports):

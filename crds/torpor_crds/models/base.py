@@ -4,6 +4,7 @@ Unknown fields are ignored, not refused: the API server has already pruned what 
 object written by a newer version must not stop an older controller.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -71,6 +72,11 @@ class Metadata(Model):
     finalizers: tuple[str, ...] = ()
     labels: dict[str, str] = Field(default_factory=dict)
     annotations: dict[str, str] = Field(default_factory=dict)
+
+    def is_of_generation(self, metadata: Mapping[str, Any]) -> bool:
+        """Whether other metadata, as JSON, are of a version of the same object with the same spec."""
+        identity = (metadata.get("uid"), metadata.get("generation"))
+        return all(identity) and identity == (self.uid, self.generation)
 
 
 class Condition(Model):

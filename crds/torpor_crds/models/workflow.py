@@ -262,11 +262,10 @@ class Workflow(Model):
     status: Annotated[WorkflowStatus, Field(description="State of the run.")] = WorkflowStatus()
 
 
-def parse(body: Any) -> Workflow:
-    """A Workflow from the API server's JSON, whose tasks have the defaults of what they do not set.
-
-    Raises pydantic.ValidationError for what the schema does not allow.
-    """
+def parse(body: Any, former: Workflow | None = None) -> Workflow:
+    """A Workflow from JSON, with defaults in its tasks. An unchanged spec is that of `former`."""
+    if former is not None and former.metadata.is_of_generation(body["metadata"]):
+        return Workflow.model_validate({**body, "spec": {}}).model_copy(update={"spec": former.spec})
     workflow = Workflow.model_validate(body)
     spec, defaults = workflow.spec, workflow.spec.defaults
     if defaults is None:

@@ -85,7 +85,7 @@ class ClusterCache:
         """`on_taskrun_body` takes the JSON of each version of a TaskRun, since the cache keeps a part of it."""
         self._api = api
         self._settings = settings
-        self._read_workflow = guard.reader(WORKFLOWS.kind, workflows.parse)
+        self._read_workflow = guard.reader(WORKFLOWS.kind, self._parse_workflow)
         self._listeners: list[ClusterListener] = []
         self.workflows: dict[Key, Workflow] = {}
         self._runs_of_schedules: defaultdict[str, set[Key]] = defaultdict(set)
@@ -232,6 +232,10 @@ class ClusterCache:
         if (run_of := workflow.spec.run_of) is not None:
             self._runs_of_schedules[run_of.uid].add(key)
         return None
+
+    def _parse_workflow(self, body: Mapping[str, Any]) -> Workflow:
+        """The Workflow, with the spec that is in the cache if it has not changed."""
+        return workflows.parse(body, self.workflows.get(Key(body["metadata"]["namespace"], body["metadata"]["name"])))
 
     def _is_outdated(self, key: Key, metadata: Mapping[str, Any]) -> bool:
         """Whether this version is outdated: the watch repeats the answers to our own writes, and may be late."""

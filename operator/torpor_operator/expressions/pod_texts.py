@@ -4,7 +4,8 @@ An expression replaces a text, never a key, a list or an object, so data cannot 
 or another object takes values of the author only. A field that is not listed here has no expressions.
 """
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
@@ -14,8 +15,17 @@ from torpor_expressions.errors import ExpressionError
 from torpor_expressions.value import JSON
 
 Path = tuple[str | int, ...]
+Patterns = Mapping[str | int, tuple[tuple[Path, bool], ...]]
+"""By the first field of a path: its patterns, and whether any value may choose what they match."""
 _ANY = "*"
 _REST = "**"
+
+
+def _by_first(data: tuple[Path, ...], author: tuple[Path, ...]) -> Patterns:
+    patterns = (*((pattern, True) for pattern in data), *((pattern, False) for pattern in author))
+    return {pattern[0]: tuple(each for each in patterns if each[0][0] == pattern[0]) for pattern, _ in patterns}
+
+
 _DATA: tuple[Path, ...] = (
     ("labels", _ANY),
     ("annotations", _ANY),
@@ -40,6 +50,8 @@ _CONTAINER_DATA: tuple[Path, ...] = (
 _CONTAINER_AUTHOR: tuple[Path, ...] = (("image",),)
 _EXPANDED = frozenset({"command", "args", "env"})
 """Fields in which Kubernetes expands `$(NAME)`."""
+_OF_PODS = _by_first(_DATA, _AUTHOR)
+_OF_CONTAINERS = _by_first(_CONTAINER_DATA, _CONTAINER_AUTHOR)
 _ELSEWHERE: tuple[Path, ...] = (("env", _ANY, "value"),)
 """Fields that are evaluated with the program of the task."""
 
@@ -69,9 +81,14 @@ class PodText(NamedTuple):
 
 def texts(pod: PodFields | None) -> tuple[PodText, ...]:
     """The texts with expressions, without those of variables. A key with `${` is one that is not evaluated."""
-    if pod is None:
+    if pod is None or "${" not in (written := pod.model_dump_json(by_alias=True, exclude_none=True)):
         return ()
-    return tuple(text for text in _texts(pod.to_json(), ()) if not _matches(text.path, _ELSEWHERE))
+    return tuple(text for text in _texts(json.loads(written), ()) if not _matches(text.path, _ELSEWHERE))
+
+
+def size(pod: PodFields | None) -> int:
+    """How many characters the fields have, which is what reading their texts costs."""
+    return 0 if pod is None else len(pod.model_dump_json(exclude_defaults=True))
 
 
 def pointer(path: Path) -> str:
@@ -84,7 +101,7 @@ def applied(pod: PodFields, values: Iterable[PodValue]) -> PodFields | Expressio
     if not (by_pointer := {value.path: value.value for value in values}):
         return pod
     body = pod.to_json()
-    for text in tuple(_texts(body, ())):
+    for text in _texts(body, ()):
         if (value := by_pointer.get(pointer(text.path))) is not None:
             _set(body, text.path, value)
     try:
@@ -113,29 +130,41 @@ def _set(body: Any, path: Path, value: str) -> None:
     body[path[-1]] = value
 
 
-def _texts(value: JSON, path: Path) -> Iterator[PodText]:
+def _texts(value: JSON, path: Path) -> list[PodText]:
+    found: list[PodText] = []
+    _collect(value, path, found)
+    return found
+
+
+def _collect(value: JSON, path: Path, found: list[PodText]) -> None:
+    """Add the texts within a value. It enters containers and texts with `${` only, since a pod may have many values."""
     match value:
-        case str() if "${" in value:
-            yield PodText(path, value, _by_data(path))
+        case str():
+            found.append(PodText(path, value, _by_data(path)))
         case dict():
             for key, item in value.items():
                 if "${" in key:
-                    yield PodText((*path, key), key, None)
-                yield from _texts(item, (*path, key))
+                    found.append(PodText((*path, key), key, None))
+                if _may_contain(item):
+                    _collect(item, (*path, key), found)
         case list():
             for index, item in enumerate(value):
-                yield from _texts(item, (*path, index))
+                if _may_contain(item):
+                    _collect(item, (*path, index), found)
         case _:
             return
 
 
+def _may_contain(value: JSON) -> bool:
+    return "${" in value if isinstance(value, str) else isinstance(value, dict | list) and bool(value)
+
+
 def _by_data(path: Path) -> bool | None:
-    data, author = _DATA, _AUTHOR
-    if path[0] in _CONTAINERS:
-        path, data, author = path[2:], _CONTAINER_DATA, _CONTAINER_AUTHOR
-    if _matches(path, data):
-        return True
-    return False if _matches(path, author) else None
+    in_container = path[0] in _CONTAINERS
+    path, patterns = (path[2:], _OF_CONTAINERS) if in_container else (path, _OF_PODS)
+    if not path:
+        return None
+    return next((by_data for pattern, by_data in patterns.get(path[0], ()) if _fits(path, pattern)), None)
 
 
 def _matches(path: Path, patterns: tuple[Path, ...]) -> bool:

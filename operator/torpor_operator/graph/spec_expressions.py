@@ -15,17 +15,23 @@ from torpor_expressions.references import References
 from torpor_expressions.syntax import Parsed
 from torpor_wire import constants
 
-from torpor_operator.expressions import resolve
+from torpor_operator.expressions import pod_texts, resolve
 from torpor_operator.expressions.resolve import LocatedExpression
 
 Cost: TypeAlias = int
 """What a step costs, in characters: parsing one takes about 10 microseconds."""
 _STEP_COST = 50
 """The cost of any step, which a short expression does not save."""
+_POD_SHARE = 50
+"""Characters of pod fields whose reading costs as much as parsing one: at worst 0.2 microseconds each."""
+_POD_MAX = 256 * 1024
+"""Characters of the pod fields of a task, which one step reads."""
+_DEFAULTS_MAX = 80 * 1024
+"""Characters of the pod fields that all tasks have: 48 KiB of the author, 16 KiB each of namespace and installation."""
 
 
 class TooManyExpressionsError(ValueError):
-    """Why the spec has more expressions than are parsed."""
+    """Why the spec has more expressions, or a larger pod, than is read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,12 +49,21 @@ def read(spec: WorkflowSpec) -> Generator[Cost, None, SpecExpressions]:
     """Find and parse the expressions of the spec. Raises TooManyExpressionsError before it parses the first."""
     tasks: dict[str, tuple[LocatedExpression, ...]] = {}
     groups: dict[str, tuple[LocatedExpression, ...]] = {}
+    if spec.defaults is not None and (size := pod_texts.size(spec.defaults.pod)) > _DEFAULTS_MAX:
+        message = f"the pod fields of spec.defaults have {size:,} characters; the limit is {_DEFAULTS_MAX:,}"
+        raise TooManyExpressionsError(message)
     limit = _Limit()
     groups_of_author = resolve.are_of_author(spec.groups)
     for task in spec.tasks:
+        pod_size = pod_texts.size(task.pod)
+        if pod_size > _POD_MAX:
+            message = (
+                f"the fields of its pod have {pod_size:,} characters; the limit is {_POD_MAX:,}: mount a ConfigMap"
+            )
+            raise TooManyExpressionsError(f"task {task.name}: {message}")
         of_task = resolve.task_expressions(task, spec.image, groups_of_author=groups_of_author)
         tasks[task.name] = limit.counted(of_task)
-        yield _STEP_COST
+        yield _STEP_COST + pod_size // _POD_SHARE
     for group in spec.groups:
         groups[group.name] = limit.counted(resolve.group_expressions(group))
         yield _STEP_COST

@@ -5,7 +5,7 @@ each `$` in the value of an expression is doubled, which Kubernetes reads as one
 variable.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
@@ -44,11 +44,11 @@ class ContainerCommand:
     pod_values: tuple[PodValue, ...] = ()
 
 
-def resolve_program(task: Task, scope: Scope) -> Resolved[ContainerCommand]:
-    """The program of one instance, whose `mapping` is in the scope."""
+def resolve_program(task: Task, scope: Scope, texts: Iterable[PodText]) -> Resolved[ContainerCommand]:
+    """The program of one instance, whose `mapping` is in the scope. `texts` are those of the pod of the task."""
     program = _container(task, scope) if task.container is not None else None
     env = _variables(task, resolve.ENV, task.pod.env if task.pod else (), scope)
-    image, pod_values = _image(task, scope), _pod_values(task, scope)
+    image, pod_values = _image(task, scope), _pod_values(task, scope, texts)
     if (unresolved := _unresolved(program, env, image, pod_values)) is not None:
         return unresolved
     if isinstance(program, Command) and program.steps:  # the last step is the container of the task
@@ -204,10 +204,10 @@ def _evaluated_image(task: Task, field: str, image: str | None, scope: Scope) ->
     return _failed(task, field, rendered) if isinstance(rendered, ExpressionError) else rendered
 
 
-def _pod_values(task: Task, scope: Scope) -> Resolved[tuple[PodValue, ...]]:
+def _pod_values(task: Task, scope: Scope, texts: Iterable[PodText]) -> Resolved[tuple[PodValue, ...]]:
     values: list[PodValue] = []
     needs: list[Need] = []
-    for text in pod_texts.texts(task.pod):
+    for text in texts:
         match _pod_value(text, scope):
             case str() as value:
                 values.append(PodValue(path=pod_texts.pointer(text.path), value=value))

@@ -5,7 +5,9 @@ Values that differ between instances are computed only for those that are about 
 thousand.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import TypeAlias
 
 from torpor_crds.models.argument import Argument
@@ -18,8 +20,9 @@ from torpor_wire import json_types
 from torpor_wire.reason import Reason
 from torpor_wire.state import TaskState
 
-from torpor_operator.expressions import resolve
+from torpor_operator.expressions import pod_texts, resolve
 from torpor_operator.expressions.context import MAPPING, Pending, Scope
+from torpor_operator.expressions.pod_texts import PodText
 from torpor_operator.mapping import arguments, container_command, expand, file_inputs, size_limits, trigger_kwargs
 from torpor_operator.mapping.container_command import ContainerCommand
 from torpor_operator.mapping.expand import Allowed, Product
@@ -51,6 +54,7 @@ class TaskInstances:
     scope: Scope
     constants: tuple[Argument, ...]
     width: int = 1  # instances over all indexes of its groups
+    texts: Callable[[], tuple[PodText, ...]] = tuple  # of its pod, which all instances share
     marked: bool = False  # its only instance ends in a state that a user chose, so it needs no values
 
     @property
@@ -94,7 +98,7 @@ class TaskInstances:
         display_name = arguments.display_name(self.task, scope)
         if isinstance(display_name, TaskOutcome | Pending):
             return display_name
-        program = container_command.resolve_program(self.task, scope)
+        program = container_command.resolve_program(self.task, scope, self.texts())
         if isinstance(program, TaskOutcome | Pending):
             return program
         return InstanceInputs(
@@ -134,7 +138,8 @@ def resolve_instances(task: Task, scope: Scope, allowed: Allowed) -> ResolvedIns
     width = product.total * allowed.indexes
     if (problem := size_limits.problem(task, constants, width)) is not None:
         return failed_without_runs(task.name, Reason.ARGUMENTS_TOO_LARGE, problem)
-    return TaskInstances(task=task, product=product, scope=scope, constants=constants, width=width)
+    texts = cache(partial(pod_texts.texts, task.pod))  # read once, and only if an instance is created
+    return TaskInstances(task=task, product=product, scope=scope, constants=constants, width=width, texts=texts)
 
 
 def _when_differs(task: Task) -> bool:

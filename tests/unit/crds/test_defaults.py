@@ -22,6 +22,8 @@ DEFAULTS: dict[str, Any] = {
     },
 }
 
+TASK = {"name": "a", "container": {}}
+
 
 def spec(*tasks: dict[str, Any], **fields: Any) -> WorkflowSpec:
     body = {"metadata": {"name": "a", "namespace": "b"}, "spec": {"defaults": DEFAULTS, "tasks": [*tasks], **fields}}
@@ -85,3 +87,24 @@ def test_image_and_logs_of_the_spec_come_first() -> None:
 def test_a_workflow_without_defaults_is_not_copied() -> None:
     body = {"metadata": {"name": "a"}, "spec": {"tasks": [{"name": "a", "container": {}}]}}
     assert workflow.parse(body).spec.tasks[0].retries.complete().limit == 0
+
+
+def test_tasks_without_pod_fields_share_those_of_the_defaults() -> None:
+    first, second = spec({"name": "a", "container": {}}, {"name": "b", "container": {}}).tasks
+    assert first.pod is second.pod
+
+
+def test_the_spec_of_a_version_with_the_same_generation_is_kept() -> None:
+    body = {"metadata": {"name": "a", "uid": "u", "generation": 2}, "spec": {"defaults": DEFAULTS, "tasks": [TASK]}}
+    former = workflow.parse(body)
+    changed = workflow.parse(body | {"status": {"state": "Running"}}, former)
+    assert changed.spec is former.spec
+    assert changed.status.state == "Running"
+
+
+@pytest.mark.parametrize("metadata", [{"uid": "u", "generation": 3}, {"uid": "other", "generation": 2}, {"uid": "u"}])
+def test_the_spec_of_another_generation_or_object_is_read(metadata: dict[str, Any]) -> None:
+    body = {"metadata": {"name": "a", "uid": "u", "generation": 2}, "spec": {"tasks": [TASK]}}
+    former = workflow.parse(body)
+    other = {"metadata": {"name": "a", **metadata}, "spec": {"tasks": [TASK, TASK | {"name": "b"}]}}
+    assert len(workflow.parse(other, former).spec.tasks) == 2

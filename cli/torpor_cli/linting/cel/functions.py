@@ -140,6 +140,10 @@ def _matches(text: str, pattern: str) -> bool:
         raise CelError(f"{pattern!r} is not a regular expression:  {error}") from error
 
 
+def _found(text: str, pattern: str) -> list[Value]:
+    return [match.group() for match in go_pattern(pattern).finditer(text)]
+
+
 def _timestamp(text: str) -> datetime:
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
@@ -181,10 +185,12 @@ FUNCTIONS: Mapping[str, Callable[..., Value]] = {
     "_?._": optional_field,
     "_[?_]": optional_field,
     "@in": contains,
+    "bytes": lambda text: text.encode(),
     "contains": lambda text, part: part in text,
     "duration": lambda text: timedelta(seconds=times.seconds(text)),
     "dyn": lambda value: value,
     "endsWith": lambda text, part: text.endswith(part),
+    "findAll": _found,
     "format": _formatted,
     "hasValue": lambda optional: optional.present,
     "indexOf": _index_of,

@@ -36,8 +36,6 @@ def copy_or_wait(run: RunContext) -> WorkflowPlan | None:
     if spec.suspend:
         return run_start.wait(run, RunVerdict(state=RunState.SUSPENDED, succeeded="Unknown", reason=Reason.SUSPENDED))
     name = spec.template_ref.name
-    if run.snapshot.uncopied:
-        return _fail(run, f"the API server rejects the spec of template {name}: {run.snapshot.uncopied}")
     need = ReadTemplate(metadata.namespace, name)
     match run.snapshot.known.get(need):
         case TemplateSource() as read:
@@ -68,8 +66,21 @@ def _copy_with_defaults(run: RunContext, read: TemplateSource, params: dict[str,
             return held
         case Pending(needs):
             return WorkflowPlan(needs=needs)
+        case defaults if run.snapshot.uncopied:
+            return _fail_rejected(run, read, defaults)
         case defaults:
             return WorkflowPlan(actions=(_copy_action(run.workflow, read, params, defaults),))
+
+
+def _fail_rejected(run: RunContext, read: TemplateSource, defaults: TaskDefaults | None) -> WorkflowPlan:
+    """The end of a run whose copy the API server rejects: by the template, or by the defaults that were added to it."""
+    name, namespace, rejection = read.template.metadata.name, run.workflow.metadata.namespace, run.snapshot.uncopied
+    if defaults != read.template.spec.workflow.defaults and "spec.defaults" in rejection:
+        message = (
+            f"the API server rejects the defaults of namespace {namespace} with those of template {name}: {rejection}"
+        )
+        return invalid_run.fail(run, RunVerdict.failed(Reason.DEFAULTS_INVALID, message))
+    return _fail(run, f"the API server rejects the spec of template {name}: {rejection}")
 
 
 def _copy_action(

@@ -1,5 +1,6 @@
 """The rules of single fields of a task: retries, privileges, and fields of its pod."""
 
+import json
 from typing import Any
 
 import pytest
@@ -53,6 +54,69 @@ def test_privileges_need_the_level_of_the_namespace(
     eventually(lambda: server.create("workflows", namespace, workflow(pod)).status == 201, "the level applies")
 
 
+PROBE = {"httpGet": {"port": 80, "host": "169.254.169.254"}}
+APPARMOR = "container.apparmor.security.beta.kubernetes.io/main"
+SECCOMP = "seccomp.security.alpha.kubernetes.io/pod"
+
+
+def sidecar(**fields: Any) -> dict[str, Any]:
+    return {"sidecars": [{"name": "db", "image": "postgres", **fields}]}
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("pod", "field"),
+    [
+        (sidecar(ports=[{"containerPort": 80, "hostPort": 80}]), "sidecars.ports.hostPort"),
+        (sidecar(startupProbe=PROBE), "sidecars: host of a probe"),
+        (sidecar(readinessProbe={"tcpSocket": {"port": 1, "host": "localhost"}}), "sidecars: host of a probe"),
+        (sidecar(livenessProbe=PROBE), "sidecars: host of a probe"),
+        ({"annotations": {APPARMOR: "unconfined"}}, f"annotations: {APPARMOR}"),
+        ({"annotations": {APPARMOR: "localhost/${params.x}"}}, f"annotations: {APPARMOR}"),
+        ({"annotations": {SECCOMP: "unconfined"}}, f"annotations: {SECCOMP}"),
+    ],
+)
+def test_what_reaches_the_node_needs_a_privileged_namespace(
+    server: Server, namespace: str, pod: dict[str, Any], field: str
+) -> None:
+    for body in (workflow(pod), workflow({}, defaults={"pod": pod})):
+        answer = server.create("workflows", namespace, body)
+        assert answer.status == 422
+        assert f"pod.{field} needs Pod Security level privileged, and namespace {namespace} allows" in answer.message
+    set_metadata(server, namespace, labels={LABEL: "privileged"})
+    eventually(lambda: server.create("workflows", namespace, workflow(pod)).status == 201, "the level applies")
+
+
+def test_ports_probes_and_profiles_that_stay_in_the_pod_are_accepted(server: Server, namespace: str) -> None:
+    probe = {"httpGet": {"port": 80, "path": "/", "httpHeaders": [{"name": "Host", "value": "x"}]}}
+    pod = sidecar(ports=[{"containerPort": 80}, {"containerPort": 81, "hostPort": 0}], startupProbe=probe)
+    pod["annotations"] = {APPARMOR: "runtime/default", "example.org/note": "unconfined"}
+    server.create("workflows", namespace, workflow(pod)).expect(201)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("kind", ["Workflow", "WorkflowTemplate"])
+def test_defaults_above_48_kib_are_rejected(server: Server, namespace: str, kind: str) -> None:
+    plural = kind.lower() + "s"
+    for pod in (
+        {"env": [{"name": f"V{n}", "value": "x" * 4_096} for n in range(12)]},
+        {"affinity": {"a": {"b": {f"k{n}": ["x" * 400] for n in range(124)}}}},
+        {"annotations": {"a": "\u20ac" * 4_096, "b": "\u20ac" * 4_096, "c": "\u20ac" * 4_096, "d": "\u20ac" * 4_096}},
+    ):
+        spec = workflow({}, defaults={"pod": pod})["spec"]
+        body = manifest(kind, "big", spec if kind == "Workflow" else {"workflow": spec})
+        answer = server.create(plural, namespace, body)
+        assert answer.status == 422
+        assert "spec.defaults.pod has about" in answer.message
+        assert "the limit is 49152" in answer.message
+    small = workflow({}, defaults={"pod": {"env": [{"name": f"V{n}", "value": "x" * 4_096} for n in range(11)]}})[
+        "spec"
+    ]
+    server.create(
+        plural, namespace, manifest(kind, "small", small if kind == "Workflow" else {"workflow": small})
+    ).expect(201)
+
+
 @pytest.mark.attack
 @pytest.mark.parametrize(
     ("pod", "problem"),
@@ -88,9 +152,43 @@ def test_an_image_may_be_a_default_of_the_run_or_of_the_namespace(server: Server
     assert "a task with a pod needs an image" in answer.message
     defaults = {"spec": {**body["spec"], "defaults": {"image": "busybox"}}}
     server.create("workflows", namespace, body | defaults).expect(201)
-    set_metadata(server, namespace, annotations={"torpor.dev/defaults": '{"image": "busybox"}'})
+    set_metadata(server, namespace, annotations={"torpor.dev/defaults": '{"timeout": "1h", "image": "busybox"}'})
     body["metadata"]["name"] = "other"
+    eventually(lambda: server.create("workflows", namespace, body).status == 201, "the annotation applies")
+
+
+@pytest.mark.parametrize(
+    "defaults",
+    [
+        {"pod": {"sidecars": [{"name": "db", "image": "postgres"}]}},
+        {"pod": {"env": [{"name": "A", "value": '}} "image": {"'}], "sidecars": [{"name": "db", "image": "x"}]}},
+        {"pod": {"env": [{"name": "image", "value": "image"}]}},
+    ],
+)
+def test_an_image_of_a_sidecar_of_the_namespace_is_not_that_of_a_task(
+    server: Server, namespace: str, defaults: dict[str, Any]
+) -> None:
+    set_metadata(server, namespace, annotations={"torpor.dev/defaults": json.dumps(defaults)})
+    body = workflow({})
+    del body["spec"]["tasks"][0]["image"]
+    answer = server.create("workflows", namespace, body)
+    assert answer.status == 422
+    assert "a task with a pod needs an image" in answer.message
+
+
+@pytest.mark.attack
+def test_a_run_that_is_created_with_the_finalizer_of_torpor_is_rejected(server: Server, namespace: str) -> None:
+    """It would not get the defaults of its namespace."""
+    body = workflow({})
+    body["metadata"]["finalizers"] = ["example.org/keep", "torpor.dev/cancel-first"]
+    answer = server.create("workflows", namespace, body)
+    assert answer.status == 422
+    assert "metadata.finalizers: the operator adds torpor.dev/cancel-first when the run starts" in answer.message
+    body["metadata"]["finalizers"] = ["example.org/keep"]
     server.create("workflows", namespace, body).expect(201)
+    path = f"/apis/torpor.dev/v1alpha1/namespaces/{namespace}/workflows/run"
+    patch: dict[str, Any] = {"metadata": {"finalizers": []}}
+    server.request("PATCH", path, patch, content_type="application/merge-patch+json").expect(200)
 
 
 @pytest.mark.attack

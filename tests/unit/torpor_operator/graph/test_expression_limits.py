@@ -101,3 +101,30 @@ def test_a_graph_holds_its_expressions_so_that_nothing_parses_them_again(parsed:
         for value in task.args.values():
             syntax.read(value[2:-1])
     assert len(parsed) == count
+
+
+def _costs(tasks: int, defaults: Body) -> list[int]:
+    bare = [{"name": f"t{number}", "container": {"command": ["x"]}} for number in range(tasks)]
+    return list(dag.build_in_steps(spec(*bare, defaults=defaults)))
+
+
+def test_the_cost_of_a_step_depends_on_the_size_of_the_pod() -> None:
+    """Ten tasks share a slice of 500, unless each has a pod of 40 kB."""
+    env = [{"name": f"V{number}", "value": "x" * 400} for number in range(100)]
+    assert max(_costs(2, {})) < 100
+    assert _costs(2, {"pod": {"env": env}})[0] > 500
+
+
+def test_defaults_that_are_too_large_are_refused_before_any_task_is_read() -> None:
+    env = [{"name": f"V{number}", "value": "x" * 4_096} for number in range(20)]
+    problem = dag.build(spec(python("a"), defaults={"pod": {"env": env}}))
+    assert isinstance(problem, GraphProblem)
+    assert problem.message == "the pod fields of spec.defaults have 82,439 characters; the limit is 81,920"
+
+
+def test_a_pod_that_is_too_large_to_be_read_in_a_step_is_refused() -> None:
+    env = [{"name": f"V{number}", "value": "x" * 4_096} for number in range(70)]
+    problem = dag.build(spec(python("a", pod={"env": env})))
+    assert isinstance(problem, GraphProblem)
+    assert problem.reason == "ExpressionTooExpensive"
+    assert problem.message.startswith("task a: the fields of its pod have 288,539 characters")

@@ -152,3 +152,18 @@ def test_the_texts_of_a_pod_are_found_once_for_all_its_launches(monkeypatch: pyt
     launches = [action for action in world.plan().actions if isinstance(action, CreatePod)]
     assert len(launches) == 20
     assert len(found) < 10
+
+
+def test_the_texts_of_a_pod_are_read_once_for_all_instances(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = python("a", pod=FIELDS, expand=[{"name": "n", "over": [*range(20)]}])
+    world = PlanFixture(task, params=PARAMS)
+    reads: list[PodFields | None] = []
+    real = pod_texts.texts
+
+    def counted(chosen: PodFields | None) -> tuple[PodText, ...]:
+        reads.append(chosen)
+        return real(chosen)
+
+    monkeypatch.setattr(pod_texts, "texts", counted)
+    world.plan()
+    assert len(reads) == 4  # the plan is computed twice, and the graph and the task read them

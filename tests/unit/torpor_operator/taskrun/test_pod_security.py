@@ -182,3 +182,11 @@ def test_an_annotation_that_ends_apparmor_needs_a_level(profile: str, *, is_allo
     chosen = fields(annotations={"container.apparmor.security.beta.kubernetes.io/main": profile, "team": "unconfined"})
     assert (not pod_security.pod_refusal(chosen, "n", "baseline")) is is_allowed
     assert not pod_security.pod_refusal(chosen, "n", "privileged")
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("prefix", ["seccomp.security", "container.seccomp.security"])
+def test_an_annotation_of_seccomp_needs_a_level(prefix: str) -> None:
+    chosen = fields(annotations={f"{prefix}.alpha.kubernetes.io/pod": "unconfined"})
+    assert pod_security.pod_refusal(chosen, "n", "baseline")
+    assert not pod_security.pod_refusal(chosen, "n", "privileged")

@@ -1,9 +1,12 @@
 """A run of a template: when it copies the spec of the template, and what it waits for."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from torpor_operator.model.actions import CopyTemplate, ReadTemplate
+from torpor_operator.model.actions import CopyTemplate, Need, ReadTemplate
+from torpor_operator.model.snapshot import Answer, NamespaceFacts
+from torpor_operator.workflows.plan import planner
 from torpor_wire import constants, times
 
 from tests.support.builders import NAMESPACE, NOW, Body, python
@@ -51,6 +54,31 @@ def test_the_spec_is_copied_with_the_finalizer_in_one_action() -> None:
         finalizers=(constants.FINALIZER,),
     )
     assert plan.status is None
+
+
+@pytest.mark.parametrize(
+    ("defaults", "rejection", "reason", "message"),
+    [
+        ("", "spec.tasks: bad", "TemplateInvalid", "the spec of template nightly: spec.tasks: bad"),
+        ("", "spec.defaults: big", "TemplateInvalid", "the spec of template nightly: spec.defaults: big"),
+        ('{"timeout": "1h"}', "spec.tasks: bad", "TemplateInvalid", "the spec of template nightly: spec.tasks: bad"),
+        (
+            '{"timeout": "1h"}',
+            "spec.defaults: big",
+            "DefaultsInvalid",
+            f"the defaults of namespace {NAMESPACE} with those of template nightly: spec.defaults: big",
+        ),
+    ],
+)
+def test_a_rejected_copy_names_what_is_invalid(defaults: str, rejection: str, reason: str, message: str) -> None:
+    world = with_template(run())
+    world.api.namespace = NamespaceFacts(defaults=defaults)
+    known: dict[Need, Answer] = {}
+    while (planned := planner.plan(replace(world.snapshot(known), uncopied=rejection))).needs:
+        known |= {need: world.api.answer(need) for need in planned.needs}
+    assert planned.status is not None
+    (condition,) = (each for each in planned.status.conditions if each.type == "Succeeded")
+    assert (condition.reason, condition.message) == (reason, f"the API server rejects {message}")
 
 
 def test_other_finalizers_stay() -> None:
