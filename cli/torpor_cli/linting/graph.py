@@ -13,7 +13,7 @@ from torpor_crds.models import workflow as models
 from torpor_operator.graph import dag
 from torpor_wire.reason import Reason
 
-from torpor_cli.linting import repair
+from torpor_cli.linting import default_fields, repair
 from torpor_cli.linting.finding import LintProblem, LintRule, Path
 
 _PROBLEMS_MAX = 100
@@ -22,7 +22,7 @@ _CYCLE = re.compile(r"(?:the tasks form a cycle|groups contain each other): (\w+
 _FIELD = re.compile(
     r"(?P<after>after): (?P<entry>\w+)|(?P<kind>args|trigger|pod\.env|container\.env): (?P<name>[^:]+):"
     r"|expand (?P<expand>\w+):|(?P<pod>(?:pod|container\.steps)[.\[][^:]+):"
-    r"|(?P<field>when|expandKwargs|displayName|image|container\.command|container\.args|container\.script|result|failWhen):"
+    r"|(?P<field>when|expandKwargs|displayName|image|container\.command|container\.args|container\.script|result|failWhen|retries\.when):"
 )
 _WORD = re.compile(r"container\.(?:command|args): \[(\d+)\]")
 _VALID: Mapping[str, Any] = {
@@ -35,7 +35,9 @@ _VALID: Mapping[str, Any] = {
     "image": "x",
     "result": "event",
     "failWhen": "false",
+    "retries.when": "true",
 }
+_VALID_DEFAULTS = {"image": "x", "when": "true"}
 
 
 def problems(written: Mapping[str, Any]) -> Iterator[LintProblem]:
@@ -46,13 +48,14 @@ def problems(written: Mapping[str, Any]) -> Iterator[LintProblem]:
     document = copy.deepcopy({"spec": repaired.spec})
     for _ in range(_PROBLEMS_MAX):
         try:
-            spec = models.WorkflowSpec.model_validate(document["spec"])
+            spec = models.parse({"metadata": {"name": "run"}, "spec": document["spec"]}).spec
         except ValidationError:
             return
         problem = dag.build(spec)
         if isinstance(problem, dag.Graph):
             return
-        path = locate(problem.message, document["spec"])
+        complete = default_fields.with_defaults(document["spec"], spec)
+        path = default_fields.written_path(locate(problem.message, complete), complete, document["spec"])
         rule = LintRule.GRAPH if problem.reason == Reason.WORKFLOW_INVALID else LintRule.EXPRESSION
         if not repaired.concerns(problem.message):
             yield LintProblem(path=path, rule=rule, message=problem.message)
@@ -143,6 +146,14 @@ def _replace_with_valid(document: dict[str, Any], path: Path, word: int | None =
     owner: Any = document
     for part in path[:-1]:
         owner = owner[part]
+    if path[1:2] in {("defaults",), ("image",)}:
+        owner[path[-1]] = _VALID_DEFAULTS.get(str(path[-1]), "1")
+        return True
+    return _replace_in_task(owner, path, word)
+
+
+def _replace_in_task(owner: Any, path: Path, word: int | None) -> bool:
+    """Replace a field of a task or a group, whose last part is in `owner`."""
     match path:
         case ("spec", _, _, "after", int() as index):
             del owner[index]

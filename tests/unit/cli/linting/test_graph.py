@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from torpor_cli.linting.finding import LintRule
+from torpor_crds.models import workflow as models
 from torpor_crds.models.workflow import WorkflowSpec
 from torpor_operator.graph import dag
 
@@ -92,6 +93,47 @@ def test_a_problem_of_the_operator_is_found_at_its_field(case: str) -> None:
     problem = dag.build(WorkflowSpec.model_validate(body["spec"]))
     assert isinstance(problem, dag.GraphProblem)
     assert (path, problem.message) in {(other.path, other.message) for other in lint(body)}
+
+
+_OF_SECRET = {"name": "v", "secret": {"secretName": "${tasks.b.result}"}}
+_DEFAULTS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "a label": ({"pod": {"labels": {"a.b/c": "${x}"}}}, {}, "spec.defaults.pod.labels[a.b/c]"),
+    "a variable": (
+        {"pod": {"env": [{"name": "B", "value": "${x}"}]}},
+        {"pod": {"env": [{"name": "A", "value": "x"}]}},
+        "spec.defaults.pod.env[0].value",
+    ),
+    "a volume beside one of the task": (
+        {"pod": {"volumes": [{"name": "other", "emptyDir": {}}, _OF_SECRET]}},
+        {"pod": {"volumes": [{"name": "own", "emptyDir": {}}]}},
+        "spec.defaults.pod.volumes[1].secret.secretName",
+    ),
+    "a volume of the task beside one of the defaults": (
+        {"pod": {"volumes": [{"name": "other", "emptyDir": {}}]}},
+        {"pod": {"volumes": [_OF_SECRET]}},
+        "spec.tasks[0].pod.volumes[0].secret.secretName",
+    ),
+    "a list that is not merged": (
+        {"pod": {"tolerations": [{"key": "a"}, {"key": "${params.x}"}]}},
+        {},
+        "spec.defaults.pod.tolerations[1].key",
+    ),
+    "a rule of retries": ({"retries": {"limit": 1, "when": "nobody"}}, {}, "spec.defaults.retries.when"),
+    "a rule of the task": ({"retries": {"limit": 1}}, {"retries": {"when": "nobody"}}, "spec.tasks[0].retries.when"),
+    "an image": ({"image": "x:${tasks.lost.result}"}, {}, "spec.defaults.image"),
+}
+
+
+@pytest.mark.parametrize("case", _DEFAULTS)
+def test_a_problem_of_the_defaults_is_found_where_it_is_written(case: str) -> None:
+    defaults, fields, path = _DEFAULTS[case]
+    spec = {"defaults": defaults, "tasks": [python("b", **fields), python("c")]}
+    if "image" not in defaults:
+        spec["image"] = "x"
+    body = manifest("Workflow", "run", spec)
+    problem = dag.build(models.parse(body).spec)
+    assert isinstance(problem, dag.GraphProblem)
+    assert [other.path for other in lint(body) if other.rule in {LintRule.GRAPH, LintRule.EXPRESSION}] == [path]
 
 
 def test_all_problems_are_found_and_not_only_the_first() -> None:
