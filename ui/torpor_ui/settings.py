@@ -15,7 +15,7 @@ from torpor_ui.sessions.oidc_provider import check_issuer
 def _check_url(text: str) -> str:
     parts = urlsplit(text)
     plain = parts.hostname in {"127.0.0.1", "localhost"}
-    if parts.scheme not in {"https", "http"} or not parts.hostname or parts.query or parts.fragment:
+    if parts.scheme not in {"https", "http"} or not parts.hostname or parts.query or parts.fragment or "%" in text:
         raise ValueError(f"{text!r}: write https://host or https://host/path")
     if parts.scheme == "http" and not plain:
         raise ValueError(f"{text!r}: a browser sends tokens in the clear without https")

@@ -5,7 +5,7 @@ field of a wrong type is shown as far as possible. Times are seconds since the e
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from torpor_wire.state import RUN_ENDED, RunState
@@ -143,6 +143,10 @@ class RunView:
             instances=_instances(taskruns, values["uid"]),
             **values,
         )
+
+    def with_instances(self, instances: Iterable[InstanceView]) -> Self:
+        """Return the run with these instances, in any order."""
+        return replace(self, instances=instances_by_task(instances, self.uid))
 
     @property
     def ended(self) -> bool:

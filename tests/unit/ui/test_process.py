@@ -12,10 +12,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import aiohttp
+import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from pydantic import TypeAdapter, ValidationError
+from torpor_ui.settings import Url
 
 from tests.support.made_up_cluster import MadeUpApi
 from tests.support.made_up_cluster.users import kubeconfig
@@ -123,3 +126,9 @@ async def until_healthy(started: asyncio.subprocess.Process, url: str) -> None:
                     return
             except aiohttp.ClientError:
                 await asyncio.sleep(0.1)
+
+
+@pytest.mark.parametrize("url", ["https://h/a%20b", "https://h%2f/", "https://h/?a", "http://h/", "ftp://h/"])
+def test_an_address_of_the_page_that_browsers_write_differently_is_refused(url: str) -> None:
+    with pytest.raises(ValidationError):
+        TypeAdapter(Url).validate_python(url)

@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import replace
 from typing import Any
 
 from torpor_client.changes import approvals, operations
@@ -13,7 +12,7 @@ from torpor_kubernetes.client import errors as api_errors
 from torpor_kubernetes.client.api import Object
 from torpor_kubernetes.client.resources import TASKRUNS, TEMPLATES, WORKFLOWS, Resource
 from torpor_views.instance import InstanceView
-from torpor_views.model import RunView, instances_by_task
+from torpor_views.model import RunView
 from torpor_wire import constants, names
 
 from torpor_ui import errors
@@ -77,8 +76,7 @@ async def run_of(caller: Caller, workflow: Mapping[str, Any]) -> RunView:
 
 
 def _with_instances(workflow: Mapping[str, Any], views: Sequence[InstanceView]) -> RunView:
-    run = RunView.parse(workflow, now=time.time())
-    return replace(run, instances=instances_by_task(views, run.uid))
+    return RunView.parse(workflow, now=time.time()).with_instances(views)
 
 
 async def asking_taskruns(caller: Caller, key: RunKey, tasks: Sequence[InstanceKey]) -> Mapping[InstanceKey, Object]:

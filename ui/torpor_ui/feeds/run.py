@@ -8,7 +8,6 @@ import asyncio
 import random
 import time
 from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Never
 
 from torpor_kubernetes.cache.reflector import Notice, Reflector, Unreadable
@@ -16,7 +15,7 @@ from torpor_kubernetes.client import errors as api_errors
 from torpor_kubernetes.client.resources import PODS, TASKRUNS, WORKFLOWS, Resource
 from torpor_views.facts import Facts, PodFacts
 from torpor_views.instance import InstanceView
-from torpor_views.model import RunView, instances_by_task
+from torpor_views.model import RunView
 from torpor_wire import constants, names
 
 from torpor_ui import errors
@@ -213,8 +212,7 @@ class RunFeed(Feed):
 
 def _view(workflow: Mapping[str, Any], instances_of_run: Sequence[InstanceView]) -> RunView:
     """Return a run with its instances. Of 10,000, this takes more time than an event loop may be blocked for."""
-    run = RunView.parse(workflow, now=time.time())
-    return replace(run, instances=instances_by_task(instances_of_run, run.uid))
+    return RunView.parse(workflow, now=time.time()).with_instances(instances_of_run)
 
 
 def shared_instances() -> SharedObjects[CachedInstance]:

@@ -36,6 +36,8 @@ class Scans:
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
         self._scans: dict[tuple[str, str], _Scan] = {}
+        self._forgotten: dict[asyncio.Task[Any], str] = {}
+        """Scans that were forgotten while they ran, with their callers: they still count for the share."""
 
     async def get(self, caller: Caller, name: str, scan: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Return the result of a scan, which may be some seconds old. Raises what the scan raises, or ProblemError."""
@@ -50,16 +52,22 @@ class Scans:
         return result
 
     def forget(self, caller: Caller) -> None:
-        """Forget the results of a caller, who has just changed something."""
-        for key in [key for key, scan in self._scans.items() if key[0] == caller.key and scan.until is not None]:
+        """Forget the scans of a caller, who has just changed something. One that runs may have read what was before."""
+        for key, scan in [(key, scan) for key, scan in self._scans.items() if key[0] == caller.key]:
             del self._scans[key]
+            if scan.until is None:
+                self._forgotten[scan.task] = caller.key
 
     def _check_share(self, caller: Caller) -> None:
         running = sum(1 for (owner, _), scan in self._scans.items() if owner == caller.key and scan.until is None)
+        running += sum(1 for owner in self._forgotten.values() if owner == caller.key)
         if running >= RUNNING_MAX:
             raise errors.too_many(f"{running} overviews are read for you now", "Try again in a moment.")
 
     def _end(self, key: tuple[str, str], task: asyncio.Task[Any]) -> None:
+        if self._forgotten.pop(task, None) is not None:
+            _ = task.cancelled() or task.exception()  # nobody may wait for it, and asyncio would report its error
+            return
         scan = self._scans.get(key)
         if scan is None or scan.task is not task:
             return

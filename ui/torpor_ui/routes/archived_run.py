@@ -3,11 +3,11 @@
 import time
 from collections.abc import Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from torpor_views.facts import Facts
-from torpor_views.model import RunView, instances_by_task
+from torpor_views.model import RunView
 
 from torpor_ui import errors
 from torpor_ui.cluster.archive import ArchiveReader
@@ -48,7 +48,6 @@ async def read_archived_run(archive: ArchiveReader, namespace: str, uid: str) ->
                 raise errors.too_large(f"the run has more than {INSTANCES_MAX} TaskRuns", "Use `torpor get`.")
     if workflow is None:
         raise errors.not_found(f"the archive has no run {uid} in namespace {namespace}")
-    run = RunView.parse(workflow, now=time.time())
-    by_task = instances_by_task((each.view for each in cached), run.uid)
+    run = RunView.parse(workflow, now=time.time()).with_instances(each.view for each in cached)
     cached.sort(key=lambda each: (each.view.task, each.view.path))
-    return ArchivedRun(workflow=workflow, view=replace(run, instances=by_task), instances=cached)
+    return ArchivedRun(workflow=workflow, view=run, instances=cached)

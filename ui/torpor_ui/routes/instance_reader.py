@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import web
@@ -13,7 +13,7 @@ from torpor_kubernetes.client.api import Object
 from torpor_kubernetes.client.resources import EVENTS, PODS, TASKRUNS, WORKFLOWS
 from torpor_views.facts import Facts
 from torpor_views.instance import InstanceView
-from torpor_views.model import RunView, instances_by_task
+from torpor_views.model import RunView
 from torpor_wire import constants, names
 
 from torpor_ui import errors
@@ -94,7 +94,7 @@ class InstanceReader:
             raise _missing(run, key) from error
         own = InstanceView.parse(taskrun)
         if facts is None:
-            view = replace(view, instances=instances_by_task([own], view.uid))
+            view = view.with_instances([own])
         return FoundInstance(run=view, taskrun=taskrun, view=own, facts=facts)
 
     async def _run(self, caller: Caller, run: RunKey) -> tuple[RunView, Facts | None]:
@@ -134,9 +134,8 @@ class InstanceReader:
         if workflow is None or taskrun is None:
             raise _missing(run, key)
         own = InstanceView.parse(taskrun)
-        view_of_run = RunView.parse(workflow, now=time.time())
         return FoundInstance(
-            run=replace(view_of_run, instances=instances_by_task([own], view_of_run.uid)),
+            run=RunView.parse(workflow, now=time.time()).with_instances([own]),
             taskrun=taskrun,
             view=own,
             facts=Facts(),

@@ -95,3 +95,29 @@ async def test_an_identity_runs_a_few_scans_at_once() -> None:
     assert await kept.get(caller("b"), "more", FakeScan()) == 1
     release.set()
     assert await asyncio.gather(*running) == [True] * scans.RUNNING_MAX
+
+
+async def test_a_scan_that_runs_during_a_change_is_not_kept() -> None:
+    kept, release, scan = Scans(), asyncio.Event(), FakeScan()
+    before = asyncio.create_task(kept.get(caller("a"), "x", release.wait))
+    await asyncio.sleep(0)
+    kept.forget(caller("a"))
+    assert await kept.get(caller("a"), "x", scan) == 1
+    release.set()
+    assert await before is True
+    assert await kept.get(caller("a"), "x", scan) == 1
+
+
+@pytest.mark.attack
+async def test_scans_that_were_forgotten_while_they_run_count() -> None:
+    kept, release = Scans(), asyncio.Event()
+    running: list[asyncio.Task[bool]] = []
+    for number in range(scans.RUNNING_MAX):
+        running.append(asyncio.create_task(kept.get(caller("a"), str(number), release.wait)))
+        await asyncio.sleep(0)
+        kept.forget(caller("a"))
+    with pytest.raises(ProblemError, match="overviews are read for you now"):
+        await kept.get(caller("a"), "more", FakeScan())
+    release.set()
+    await asyncio.gather(*running)
+    assert await kept.get(caller("a"), "more", FakeScan()) == 1
