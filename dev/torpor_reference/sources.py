@@ -15,9 +15,11 @@ from torpor.triggers.cursors import Unset
 from torpor_archive import metrics as archive_metrics
 from torpor_archive import settings as archive
 from torpor_cli.linting.finding import LintRule
+from torpor_expressions.evaluator import InProcess
 from torpor_kubernetes.timing import SystemClock
 from torpor_operator import settings as operator
 from torpor_operator.observability import operator_metrics
+from torpor_operator.observability.custom_metrics import CustomMetrics
 from torpor_operator.observability.span_exporter import SpanExporter
 from torpor_operator.observability.workload_metrics import WorkloadMetrics
 from torpor_triggerer import settings as triggerer
@@ -68,6 +70,7 @@ def metrics() -> dict[str, Table]:
     of_operator.add_state(operator_metrics.OperatorState)
     WorkloadMetrics(of_operator.registry, now=float, is_leader=bool, find_workflow=lambda _: None)
     SpanExporter(_send_nothing, SystemClock(), of_operator.registry)
+    CustomMetrics(InProcess(), of_operator.registry, _report_nothing)
     of_operator.add_process_metrics()
     texts = {
         "operator": of_operator.text().decode(),
@@ -79,6 +82,10 @@ def metrics() -> dict[str, Table]:
 
 async def _send_nothing(_spans: object) -> bool:
     return True
+
+
+async def _report_nothing(_workflow: object, _message: str) -> None:
+    pass
 
 
 def arguments() -> dict[str, Table]:

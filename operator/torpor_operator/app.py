@@ -25,7 +25,7 @@ from torpor_operator.controller.archive_queries import ArchiveQueries, StepCombi
 from torpor_operator.controller.cluster_cache import ClusterCache
 from torpor_operator.controller.cluster_writer import ClusterWriter
 from torpor_operator.controller.context import ControllerContext, KindController
-from torpor_operator.controller.exported_state import ExportedState
+from torpor_operator.controller.exported_state import ExportedState, MetricReporter
 from torpor_operator.controller.namespace_claims import NamespaceClaims
 from torpor_operator.controller.namespaces import Namespaces
 from torpor_operator.controller.queries import QueryResolver
@@ -35,6 +35,7 @@ from torpor_operator.controller.triggerer_pools import TriggererPools
 from torpor_operator.controller.unreadable_objects import UnreadableReporter
 from torpor_operator.controller.write_limits import WriteLimits
 from torpor_operator.injection.detector import ImageVolumes
+from torpor_operator.observability.custom_metrics import CustomMetrics
 from torpor_operator.observability.operator_metrics import OperatorMetrics
 from torpor_operator.observability.span_exporter import SpanExporter
 from torpor_operator.observability.span_watermark import SpanWatermark
@@ -99,6 +100,7 @@ class Operator:
     settled_logs: SettledLogCache
     enabled: EnabledComponents
     spans: SpanExporter | None
+    custom: CustomMetrics
 
     @classmethod
     def build(  # noqa: PLR0913 - all I/O
@@ -128,7 +130,8 @@ class Operator:
         metrics = metrics or OperatorMetrics()
         on_taskrun_body = spans.on_taskrun_body if spans else None
         cluster = ClusterCache(api, settings, guard=guard, jitter=jitter, on_taskrun_body=on_taskrun_body)
-        ExportedState(api.clock, cluster, limits, is_leader=leadership.holds).add_to(metrics, spans)
+        custom = CustomMetrics(evaluator, metrics.registry, MetricReporter(limits).report)
+        ExportedState(api.clock, cluster, limits, is_leader=leadership.holds).add_to(metrics, spans, custom)
         stored = Archive(api, settings.namespace, archive.store)
         settled_logs = SettledLogCache(api.clock, stored.endpoint, archive.post)
         context = ControllerContext(
@@ -166,6 +169,7 @@ class Operator:
             settled_logs=settled_logs,
             enabled=enabled,
             spans=spans,
+            custom=custom,
         )
 
     async def run(self, watch: WatchWorkflows) -> None:
@@ -201,7 +205,7 @@ class Operator:
         await self.context.guard.load()
         if self.enabled.archive:
             await self.context.archive.discovered()
-        loops: list[Loop] = [*(kind.run for kind in self.kinds), *self._span_loops()]
+        loops: list[Loop] = [*(kind.run for kind in self.kinds), self.custom.run, *self._span_loops()]
         if self.enabled.cluster_checks:
             await self.context.claims.refresh()  # before any object is reconciled
             loops.append(partial(self.context.claims.run, self.kinds))

@@ -32,6 +32,7 @@ class TaskOptions(SharedOptions, total=False):
     max_active: int
     display_name: str
     files: Mapping[str, Any]
+    metrics: Sequence[Mapping[str, Any]]
     pod: Mapping[str, Any]
 
 
@@ -49,6 +50,7 @@ class WorkflowOptions(SharedOptions, total=False):
     defaults: Mapping[str, Any]
     volume_claims: Sequence[Mapping[str, Any]]
     result: str
+    metrics: Sequence[Mapping[str, Any]]
 
 
 def field_name(option: str) -> str:

@@ -14,6 +14,7 @@ from torpor_cli.linting import (
     graph,
     kinds,
     metadata,
+    metrics,
     peer_syntax,
     schedule,
     schema,
@@ -169,3 +170,4 @@ def _workflow(embedded: Embedded, rejected: Sequence[LintProblem], classes: Clas
             yield problem
     yield from map(embedded.relocated, triggers.problems(embedded.spec, classes))
     yield from map(embedded.relocated, values.problems(document))
+    yield from map(embedded.relocated, metrics.problems(embedded.spec))

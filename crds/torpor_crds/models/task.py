@@ -17,6 +17,7 @@ from torpor_crds.models.base import (
     TaskRetries,
 )
 from torpor_crds.models.files import TaskFiles
+from torpor_crds.models.metrics import MetricList
 from torpor_crds.models.pod_fields import PodFields
 from torpor_crds.models.program import CodeSource, Command
 
@@ -278,6 +279,7 @@ class Task(Model):
     files: Annotated[
         TaskFiles | None, Field(description="Files that the task reads and writes, which go through the archive.")
     ] = None
+    metrics: MetricList = ()
     pod: Annotated[PodFields | None, Field(description="Fields of the pod of the task.")] = None
 
     @property

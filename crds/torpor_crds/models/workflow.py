@@ -28,6 +28,7 @@ from torpor_crds.models.base import (
 )
 from torpor_crds.models.defaults import TaskDefaults, with_defaults
 from torpor_crds.models.history import Clearing, Ranges, WorkflowHistoryEntry
+from torpor_crds.models.metrics import MetricList
 from torpor_crds.models.notify import NotificationList, NotifyList, by_name
 from torpor_crds.models.program import CodeSource
 from torpor_crds.models.run_of import RunOf, TemplateRef
@@ -93,10 +94,7 @@ class WorkflowSpec(Model):
     ] = None
     timeout: Annotated[
         Duration | None,
-        Field(
-            description="Maximum duration of the run. It is cancelled afterwards. A clear after its end grants the same"
-            " time again."
-        ),
+        Field(description="Maximum duration of the run, which is then cancelled. A clear grants the time again."),
     ] = None
     ttl_after_finished: Annotated[
         Duration | None, Field(description="How long a finished run is kept. Unset: forever.")
@@ -146,6 +144,7 @@ class WorkflowSpec(Model):
             "ended and none failed the run. A failed evaluation fails the run."
         ),
     ] = None
+    metrics: MetricList = ()
     trigger_pool: Annotated[Name, Field(description="Triggerer pool of the run.")] = constants.DEFAULT_POOL
     suspend: Annotated[bool, Field(description="Starts no further tasks. Running tasks go on.")] = False
     stop: Annotated[bool, Field(description="Ends the run: cancels tasks and waits, then runs the hooks.")] = False

@@ -85,6 +85,8 @@ NEXT_MAX = 4 * 1024
 MESSAGE_MAX = 1024
 LOG_MAX = 4 * 1024
 EXCEPTION_MAX = 253
+METRICS_MAX = 10
+METRIC_LABELS_MAX = 5
 HISTORY_MAX = 32
 """Entries of `status.history`."""
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"

@@ -25,6 +25,14 @@ class ProgramResult(StrEnum):
     EXIT_CODE = "exitCode"
 
 
+class MetricType(StrEnum):
+    """The kind of a metric, as Prometheus has them."""
+
+    COUNTER = "counter"
+    GAUGE = "gauge"
+    HISTOGRAM = "histogram"
+
+
 class WorkflowEvent(StrEnum):
     """What happened to a run."""
 

@@ -50,6 +50,7 @@ class Reason(StrEnum):
     UNOWNED = "Unowned"  # no Workflow has this instance, or no Schedule this source, so no controller acts on it
     NAMESPACE_NOT_READY = "NamespaceNotReady"  # the operator may not create pods in the namespace
     NAMESPACE_SERVED_ELSEWHERE = "NamespaceServedElsewhere"  # another installation serves the namespace
+    METRIC_INVALID = "MetricInvalid"  # an expression of a metric failed; the run goes on
     POOL_UNSERVED = "PoolUnserved"  # deferred; no triggerer of its pool is running
     LOOP_BLOCKED = "LoopBlocked"  # the trigger blocked the event loop of the triggerer
     CANCELLED = "Cancelled"

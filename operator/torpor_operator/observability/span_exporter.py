@@ -15,10 +15,13 @@ from prometheus_client.registry import Collector
 from torpor_crds.models.workflow import Workflow
 from torpor_kubernetes.timing import Clock
 
-from torpor_operator.observability.span_queue import SpanQueue
+from torpor_operator.observability.fair_buffer import FairBuffer
 from torpor_operator.observability.spans import RunSpan, run_spans, taskrun_spans
 
 BATCH = 512
+QUEUE_MAX = 20_000
+QUEUE_SHARE = 5_000
+"""Spans that wait, in all and of one namespace."""
 PAUSE = 1.0
 """Seconds between two batches, so that those of one moment go together."""
 FAILED_PAUSE = 15.0
@@ -42,11 +45,11 @@ class SpanExporter:
         clock: Clock,
         registry: CollectorRegistry,
         *,
-        queue: SpanQueue | None = None,
+        queue: FairBuffer[RunSpan] | None = None,
     ) -> None:
         self._send = send
         self._clock = clock
-        self._queue = queue or SpanQueue()
+        self._queue: FairBuffer[RunSpan] = queue or FairBuffer(total=QUEUE_MAX, per_namespace=QUEUE_SHARE)
         self.is_leader: Callable[[], bool] = lambda: False
         self.exported = 0
         self._seen: dict[str, None] = {}
@@ -99,12 +102,12 @@ class SpanExporter:
         self._seen[spans[0].id] = None
         if len(self._seen) > _REMEMBERED:
             del self._seen[next(iter(self._seen))]
-        self._queue.add(spans)
+        self._queue.add(spans[0].namespace, spans)
         self._added.set()
 
 
 class _QueueMetrics(Collector):
-    def __init__(self, queue: SpanQueue) -> None:
+    def __init__(self, queue: FairBuffer[RunSpan]) -> None:
         self._queue = queue
 
     def collect(self) -> Any:

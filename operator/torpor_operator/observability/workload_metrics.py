@@ -51,6 +51,7 @@ class WorkloadMetrics:
         self._is_leader = is_leader
         self._find_workflow = find_workflow
         self.on_run_ended: list[Callable[[Workflow], None]] = []
+        self.on_taskrun_ended: list[Callable[[TaskRun, Workflow], None]] = []
         self._budget = budget or LabelBudget()
         self._runs: dict[tuple[str, str], SeenRun] = {}
         self._runs_by_state: Tally[tuple[str, ...]] = Tally()
@@ -115,7 +116,11 @@ class WorkloadMetrics:
             )
         if state in TERMINAL and known[1] not in TERMINAL and taskrun.status.completion_time is not None:
             seconds = times.epoch(taskrun.status.completion_time) - times.epoch(taskrun.metadata.creation_timestamp)
-            labels = self._labels(self._find_workflow(taskrun), taskrun)
+            workflow = self._find_workflow(taskrun)
+            if workflow is not None:
+                for report in self.on_taskrun_ended:
+                    report(taskrun, workflow)
+            labels = self._labels(workflow, taskrun)
             self._taskrun_seconds.labels(*labels, state.value).observe(max(seconds, 0.0))
 
     def on_taskrun_dropped(self, taskrun: TaskRun) -> None:

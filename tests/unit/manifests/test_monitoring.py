@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 import yaml
 from torpor_archive.metrics import ArchiveMetrics
+from torpor_expressions.evaluator import InProcess
 from torpor_kubernetes.timing import SystemClock
+from torpor_operator.observability.custom_metrics import CustomMetrics
 from torpor_operator.observability.operator_metrics import OperatorMetrics, OperatorState
 from torpor_operator.observability.span_exporter import SpanExporter
 from torpor_operator.observability.workload_metrics import WorkloadMetrics
@@ -34,6 +36,7 @@ def known() -> set[str]:
     of_operator.add_process_metrics()
     WorkloadMetrics(of_operator.registry, now=float, is_leader=bool, find_workflow=lambda _: None)
     SpanExporter(send_nothing, SystemClock(), of_operator.registry)
+    CustomMetrics(InProcess(), of_operator.registry, report_nothing)
     suffixes = {"gauge": [""], "counter": ["_total"], "histogram": ["_bucket", "_sum", "_count"]}
     return {
         family.name + suffix
@@ -45,6 +48,10 @@ def known() -> set[str]:
 
 async def send_nothing(_spans: object) -> bool:
     return True
+
+
+async def report_nothing(_workflow: object, _message: str) -> None:
+    pass
 
 
 def boards() -> Iterator[str]:

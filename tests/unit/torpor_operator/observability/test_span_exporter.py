@@ -6,8 +6,8 @@ import pytest
 from prometheus_client import CollectorRegistry
 from torpor_kubernetes.client.resources import LEASES
 from torpor_operator.app import LEASE
+from torpor_operator.observability.fair_buffer import FairBuffer
 from torpor_operator.observability.span_exporter import SpanExporter
-from torpor_operator.observability.span_queue import SpanQueue
 from torpor_operator.observability.span_watermark import INTERVAL, SpanWatermark
 from torpor_operator.observability.spans import RunSpan
 from torpor_operator.settings import Settings
@@ -56,7 +56,7 @@ async def test_an_ended_run_exports_each_span_once() -> None:
     assert {span.parent for span in collector.spans} - ids == {None}
 
 
-async def test_runs_end_in_time_although_the_collector_is_down_and_spans_arrive_later() -> None:
+async def test_runs_end_although_the_collector_is_down_and_spans_arrive_later() -> None:
     collector = FakeCollector()
     collector.is_up = False
     harness, exporter = harness_with(collector)
@@ -111,18 +111,18 @@ async def test_a_new_leader_exports_what_ended_while_none_led() -> None:
 
 @pytest.mark.attack
 def test_a_namespace_that_floods_the_queue_drops_its_own_spans_alone() -> None:
-    queue = SpanQueue(total=100, per_namespace=60)
+    queue: FairBuffer[RunSpan] = FairBuffer(total=100, per_namespace=60)
     for number in range(1000):
-        queue.add([span(number, "noisy")])
-    queue.add([span(5000, "quiet")])
+        queue.add("noisy", [span(number, "noisy")])
+    queue.add("quiet", [span(5000, "quiet")])
     assert (len(queue), queue.dropped) == (61, 940)
     assert [each.namespace for each in queue.take(3)] == ["noisy", "quiet", "noisy"]
 
 
 def test_the_spans_of_one_object_are_dropped_together() -> None:
-    queue = SpanQueue(total=5, per_namespace=5)
-    queue.add([span(number) for number in range(3)])
-    queue.add([span(number) for number in range(10, 13)])
+    queue: FairBuffer[RunSpan] = FairBuffer(total=5, per_namespace=5)
+    queue.add("ns", [span(number) for number in range(3)])
+    queue.add("ns", [span(number) for number in range(10, 13)])
     assert (len(queue), queue.dropped) == (3, 3)
 
 
