@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
+from weakref import WeakValueDictionary
 
 from aiohttp import web
 
@@ -52,7 +53,8 @@ class OidcLogin:
         self._now = now
         self._renewed: dict[str, tuple[float, OidcTokens | None]] = {}
         """Tokens by session, with the time until they are kept; None for a session that has ended."""
-        self._locks: dict[str, asyncio.Lock] = {}
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        """A lock lives as long as a request of its session holds it or waits for it."""
 
     async def session(self, request: web.Request) -> Session | None:
         """Return the session of the cookie, with a renewed token if it expires soon."""
@@ -61,12 +63,8 @@ class OidcLogin:
             return None
         identifier, before = str(content.get("id")), _tokens_of(content)
         lock = self._locks.setdefault(identifier, asyncio.Lock())
-        try:
-            async with lock:
-                tokens = await self._current(identifier, before)
-        finally:
-            if not lock.locked():
-                self._locks.pop(identifier, None)
+        async with lock:
+            tokens = await self._current(identifier, before)
         if tokens is None:
             return None
         cookies = () if tokens == before else self._cookie.write(_content(identifier, tokens))
@@ -81,7 +79,7 @@ class OidcLogin:
         raise errors.invalid("log in with the provider", f"Open {self._url}/oidc/login.")
 
     def log_out(self, request: web.Request) -> tuple[Cookie, ...]:
-        """End the session, also for a copy of its cookie."""
+        """End the session. This replica refuses a copy of its cookie; others accept one until its token expires."""
         content = self._cookie.read(request)
         if content is not None:
             self._remember(str(content.get("id")), None, float(self._cookie.seconds))
