@@ -180,7 +180,7 @@ def _due(taskrun: TaskRun, former: TaskRun | None, now: float) -> float:
     since = status.fired_at if status.segment else status.retry_at if status.attempt > 1 else None
     if since is not None:
         return min(times.epoch(since), now)
-    created = times.epoch(taskrun.metadata.creation_timestamp)
+    created = times.epoch(taskrun.metadata.creation_timestamp) if taskrun.metadata.creation_timestamp else now
     return max(created, min(now, created + 1.0))
 
 
