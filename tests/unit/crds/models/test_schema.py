@@ -25,6 +25,10 @@ class Outer(Model):
         tuple[Inner, ...], Field(max_length=3, description="More.", json_schema_extra={"x-key": "name"})
     ] = ()
     share: Annotated[int, Field(ge=0, lt=256, description="A number.")] = 7
+    either: Annotated[
+        Inner | None,
+        Field(description="An object or a text.", json_schema_extra={"x-text-form": {"pattern": "^x", "maxLength": 9}}),
+    ] = None
     anything: Annotated[Any, Field(description="Whatever.", json_schema_extra={"x-any": True})] = None
 
 
@@ -64,6 +68,17 @@ def test_an_exclusive_bound_becomes_an_inclusive_one() -> None:
 def test_a_value_of_any_type_is_kept_as_it_is_even_null() -> None:
     anything = schema_of(Outer)["properties"]["anything"]
     assert anything == {"description": "Whatever.", "nullable": True, "x-kubernetes-preserve-unknown-fields": True}
+
+
+def test_an_object_or_a_text_has_the_keywords_of_both_and_no_type() -> None:
+    assert schema_of(Outer)["properties"]["either"] == {
+        "description": "An object or a text.",
+        "required": ["name"],
+        "properties": {"name": {"description": "Its name.", "type": "string", "maxLength": 10}},
+        "pattern": "^x",
+        "maxLength": 9,
+        "x-kubernetes-preserve-unknown-fields": True,
+    }
 
 
 class Careless(Model):
