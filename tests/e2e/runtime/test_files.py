@@ -45,21 +45,6 @@ async def test_files_of_a_container_are_inputs_of_the_next(stage: ClusterFixture
     assert {origin.taskrun for entry in read.spec.files.in_ for origin in entry.origins} == {made.metadata.uid}
 
 
-async def test_a_large_file_goes_in_parts(stage: ClusterFixture) -> None:
-    write = "head -c 20000001 /dev/urandom > /files/out/x && sha256sum < /files/out/x > /dev/termination-log"
-    read = "sha256sum < /files/in/x > /dev/termination-log"
-    tasks = [
-        shell("make", write, files={"out": [{"name": "x"}]}),
-        shell("read", read, files={"in": [{"name": "x", "from": "${tasks.make.files.x}"}]}),
-    ]
-    await stage.start("files", {"image": "torpor-e2e:dev", "tasks": tasks})
-    flow = await stage.ended("files")
-    made, read_run = await stage.taskruns("files")
-    assert flow.status.state == "Succeeded", [made.status.message, read_run.status.message]
-    assert made.status.files[0].size == 20_000_001
-    assert made.status.result == read_run.status.result
-
-
 async def test_an_output_that_was_not_written_fails_its_task(stage: ClusterFixture) -> None:
     missing = [{"name": "table", "path": "/tmp/missing"}]
     tasks = [shell("make", "true", files={"out": missing}), shell("read", READ, files={"in": INPUTS[:1]})]

@@ -124,6 +124,17 @@ def test_a_file_goes_through_the_object_store_and_ends_with_its_run(  # noqa: PL
     eventually(lambda: not objects(bucket, maker), "the objects are gone")
 
 
+def test_without_an_object_store_the_parts_go_to_the_archive(
+    archive: ArchiveProcess, server: Server, maker: FileTask, tmp_path: Path
+) -> None:
+    content = os.urandom(1000) * (SIZE // 1000)
+    file = stored(archive, maker, tmp_path, content)
+    assert (file["size"], file["digest"]) == (len(content), hashlib.sha256(content).hexdigest())
+    assert b'"put_part"' in archive.health("/metrics").body
+    reader = file_task(server, maker.task.namespace, maker.task.workflow)
+    assert get_as(archive, maker.address(file["digest"]), reader).expect(200).body == content
+
+
 def parts(archive: ArchiveProcess, task: FileTask, query: str = "", **changed: str) -> ReplicaResponse:
     path = f"/v1/namespaces/{task.task.namespace}/taskruns/{task.task.name}/files/table/parts"
     token = changed.get("token", task.task.token)
