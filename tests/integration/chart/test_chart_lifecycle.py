@@ -167,13 +167,14 @@ def test_the_objects_of_the_chart_do_not_drift(empty: Site) -> None:
     path = helm.folder().parent / "drift.json"
     path.write_text(json.dumps(values))
     site.install("--values", path)
-    drifted: list[str] = []
-    for body in helm.rendered(values, namespace=site.system):
-        place = ("-n", body["metadata"]["namespace"]) if "namespace" in body["metadata"] else ()
-        group = body["apiVersion"].partition("/")[0] if "/" in body["apiVersion"] else ""
-        kind = f"{body['kind']}.{group}" if group else body["kind"]
-        live = site.kubectl.read(kind, body["metadata"]["name"], *place)
-        drifted += [f"{kind} {body['metadata']['name']}{at}" for at in _differences(body, live)]
+    rendered = helm.rendered(values, namespace=site.system)
+    path.with_name("rendered.yaml").write_text(yaml.safe_dump_all(rendered))
+    live = json.loads(site.kubectl.run("get", "-f", path.with_name("rendered.yaml"), "-o", "json"))["items"]
+    drifted = [
+        f"{body['kind']} {body['metadata']['name']}{at}"
+        for body, stored in zip(rendered, live, strict=True)
+        for at in _differences(body, stored)
+    ]
     assert drifted == []
     before = site.kubectl.read("deployment", "torpor-operator", "-n", site.system)["metadata"]
     done(site.helm("upgrade", "torpor", helm.folder(), "-n", site.system, "--values", path))
