@@ -116,7 +116,7 @@ class Engine:
 
     def _answer(self, wait: TriggerWait) -> TriggerOutcome | None:
         taskrun = self._server.get(TASKRUNS, wait.namespace, wait.name)
-        return None if taskrun is None else waits.answer(self._options.events, taskrun)
+        return None if taskrun is None else waits.answer(self._options.events, taskrun) or waits.unsent(taskrun)
 
     async def _skip_time(self, recorded: Journal, kubelet: ProcessKubelet, running: Controllers) -> None:
         """Skip to the next moment whenever nothing but time can change the run, and nothing has changed for a while."""
@@ -189,7 +189,7 @@ class Engine:
         self._observer.changed(kind, item)
         if kind == WORKFLOWS.kind:
             self._last_seen = item
-        if kind == WORKFLOWS.kind and outcome.has_ended(item):
+        if kind == WORKFLOWS.kind and outcome.has_ended(item) and not outcome.has_pending_notifications(item):
             self._ended.set()
 
     def objects(self, kind: str) -> Sequence[Object]:

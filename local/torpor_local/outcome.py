@@ -22,6 +22,12 @@ def has_ended(workflow: Mapping[str, Any]) -> bool:
     return bool(status.get("completionTime")) and status.get("state") in _ENDED and not cleared
 
 
+def has_pending_notifications(workflow: Mapping[str, Any]) -> bool:
+    """Whether the run has notifications that are not shown yet."""
+    notifications = (workflow.get("status") or {}).get("notifications") or ()
+    return any(each.get("state") == "Pending" for each in notifications)
+
+
 def build(workflow: Object, objects: Mapping[str, Sequence[Object]]) -> LocalRunOutcome:
     """Return the outcome of a run. `objects` are by kind."""
     status = workflow.get("status") or {}
@@ -68,7 +74,11 @@ def results(runs: Iterable[Mapping[str, Any]], archived: Mapping[str, Any]) -> d
 
 def _taskruns(workflow: Mapping[str, Any], objects: Mapping[str, Sequence[Object]]) -> list[Object]:
     uid = workflow["metadata"]["uid"]
-    return [run for run in objects.get("TaskRun", ()) if run["spec"]["workflow"]["uid"] == uid]
+    return [
+        run
+        for run in objects.get("TaskRun", ())
+        if run["spec"]["workflow"]["uid"] == uid and "notification" not in run["spec"]
+    ]
 
 
 def _result(taskrun: Mapping[str, Any], archived: Mapping[str, Any]) -> Any:

@@ -33,6 +33,11 @@ def answer(events: Mapping[str, Any], taskrun: Mapping[str, Any]) -> Outcome | N
     return None
 
 
+def unsent(taskrun: Mapping[str, Any]) -> Outcome | None:
+    """Return the outcome of a notification, which a local run shows instead of sending it; None for any other wait."""
+    return outcome.from_payload({"sent": False}) if "notification" in taskrun["spec"] else None
+
+
 def check_events(events: Mapping[str, Any], tasks: Iterable[str]) -> None:
     """Raise LocalRunError for an event of a task that does not exist."""
     known = sorted(tasks)

@@ -45,6 +45,12 @@ _PLURALS = {
     "ClusterRoleBinding": "clusterrolebindings",
     "ValidatingAdmissionPolicy": "validatingadmissionpolicies",
     "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings",
+    "MutatingWebhookConfiguration": "mutatingwebhookconfigurations",
+    "ValidatingWebhookConfiguration": "validatingwebhookconfigurations",
+    "ResourceFlavor": "resourceflavors",
+    "WorkloadPriorityClass": "workloadpriorityclasses",
+    "ClusterQueue": "clusterqueues",
+    "LocalQueue": "localqueues",
 }
 _BINDINGS_OF_EARLIER_VERSIONS = (
     "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/torpor-triggerer-watch",

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 from torpor_crds.models import workflow as models
 from torpor_operator.graph import dag
+from torpor_operator.notifications import messages
 from torpor_wire.reason import Reason
 
 from torpor_cli.linting import default_fields, repair
@@ -45,6 +46,7 @@ def problems(written: Mapping[str, Any]) -> Iterator[LintProblem]:
     repaired = repair.repair(written["spec"])
     if repaired is None:
         return
+    yield from _of_notifications(repaired.spec)
     document = copy.deepcopy({"spec": repaired.spec})
     for _ in range(_PROBLEMS_MAX):
         try:
@@ -61,6 +63,20 @@ def problems(written: Mapping[str, Any]) -> Iterator[LintProblem]:
             yield LintProblem(path=path, rule=rule, message=problem.message)
         if not _replace_with_valid(document, path, _word(problem.message)):
             return
+
+
+def _of_notifications(spec: Mapping[str, Any]) -> Iterator[LintProblem]:
+    """Yield the templates of notifications that cannot be evaluated: those messages would have Torpor's text."""
+    defaults = spec.get("defaults")
+    places: list[tuple[Path, Any]] = [(("spec", "notify"), spec.get("notify"))]
+    places += [(("spec", "defaults", "notify"), defaults.get("notify") if isinstance(defaults, Mapping) else None)]
+    for path, entries in places:
+        for number, entry in enumerate(entries if isinstance(entries, list) else ()):
+            for field in ("title", "text"):
+                written = entry.get(field) if isinstance(entry, Mapping) else None
+                if isinstance(written, str) and (wrong := messages.problem(written)) is not None:
+                    where = f"notify {entry.get('name')}: {field}: {wrong.message}"
+                    yield LintProblem(path=(*path, number, field), rule=LintRule.EXPRESSION, message=where)
 
 
 def locate(message: str, spec: Mapping[str, Any]) -> Path:

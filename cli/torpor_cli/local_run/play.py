@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from torpor_client.runs import run_state
+from torpor_views import notifications
 from torpor_views.model import RunView
 
 from torpor_cli import errors, output
@@ -168,6 +169,8 @@ def _report(run: Play, outcome: Any) -> None:
         output.data(report.as_json(outcome.workflow, outcome.results, view, run.folder), run.output_format)
         return
     for line in report.failure_lines(view, run.folder):
+        output.line(line)
+    for line in notifications.message_lines(outcome.objects.get("TaskRun", ())):
         output.line(line)
     for line in report.result_lines(outcome.workflow, outcome.results):
         output.line(line)

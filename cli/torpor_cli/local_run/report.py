@@ -11,6 +11,7 @@ from typing import Any
 from torpor_client.runs import run_state
 from torpor_views import task_graph
 from torpor_views.model import InstanceView, RunView
+from torpor_views.notifications import is_notification
 from torpor_wire import names
 from torpor_wire.state import State
 
@@ -121,7 +122,7 @@ class ProgressView:
         item = dict(body)
         if kind == "Workflow":
             self._workflow(item)
-        elif kind == "TaskRun" and self.copy is not None:
+        elif kind == "TaskRun" and self.copy is not None and not is_notification(item):
             uid = item["metadata"]["uid"]
             before, self.copy.taskruns[uid] = self.copy.taskruns.get(uid), item
             self._show([(before, item)])

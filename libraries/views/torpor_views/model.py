@@ -14,6 +14,7 @@ from torpor_views import json_fields
 from torpor_views import task as task_module
 from torpor_views.instance import HistoryEntry, InstanceView, TriggerView
 from torpor_views.json_fields import Fields, duration, moment, number, read_from, text, truth
+from torpor_views.notifications import is_notification
 from torpor_views.task import GroupView, TaskCounts, TaskView
 
 __all__ = [
@@ -182,7 +183,8 @@ class RunView:
 
 
 def _instances(taskruns: Iterable[Fields], uid: str) -> Mapping[str, tuple[InstanceView, ...]]:
-    return instances_by_task((InstanceView.parse(json_fields.fields(body)) for body in taskruns), uid)
+    bodies = (body for body in map(json_fields.fields, taskruns) if not is_notification(body))
+    return instances_by_task(map(InstanceView.parse, bodies), uid)
 
 
 def instances_by_task(instances: Iterable[InstanceView], uid: str) -> Mapping[str, tuple[InstanceView, ...]]:

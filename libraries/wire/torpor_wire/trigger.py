@@ -267,6 +267,10 @@ def describe(class_name: str, kwargs: Mapping[str, canonical.Json]) -> str:
             return in_one_line(word.join(f"({words})" if several else words for several, words in parts))
         case "cron":
             kwargs = {name: value for name, value in kwargs.items() if name not in {"after", "delay"}}
+        case "notification":
+            return in_one_line(f"notification to {kwargs.get('service')}:", str(kwargs.get("title", "")))
+        case "mail":
+            return in_one_line(f"mail by {kwargs.get('server')}:", str(kwargs.get("subject", "")))
         case "approval" if kwargs.get("approvers"):
             who = (f"by {allowed.shown()}" for allowed in _approvers(class_name, kwargs))
             question = {name: value for name, value in kwargs.items() if name != "approvers"}

@@ -8,7 +8,7 @@ import click
 from torpor_client.runs import references, run_state
 from torpor_client.runs.references import RunReference
 from torpor_client.schedules import listing
-from torpor_views import tree
+from torpor_views import notifications, tree
 from torpor_views.model import RunView
 from torpor_views.tree import RunTree, TreeNode
 from torpor_wire import instance_paths
@@ -86,6 +86,8 @@ def _show_tree(cluster: ClusterConnection, reference: RunReference, unfold: tupl
         built = _only(built, reference)
     drawn = render.lines(built, options, waits=render.waits_of(run), minimum=width)
     _print(drawn[2:] if early else drawn)
+    for line in notifications.status_lines(workflow):
+        output.note(line)
     if started := listing.origin_sentence(workflow):
         output.note(started)
     if found_run.archived:
