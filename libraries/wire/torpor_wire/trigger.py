@@ -268,15 +268,11 @@ def describe(class_name: str, kwargs: Mapping[str, canonical.Json]) -> str:
         case "cron":
             kwargs = {name: value for name, value in kwargs.items() if name not in {"after", "delay"}}
         case "notification":
-            return in_one_line(f"notification to {kwargs.get('service')}:", str(kwargs.get("title", "")))
-        case "mail":
-            return in_one_line(f"mail by {kwargs.get('server')}:", str(kwargs.get("subject", "")))
+            return in_one_line(f"notification to {kwargs.get('service')}: {kwargs.get('title', '')}")
         case "approval" if kwargs.get("approvers"):
             who = (f"by {allowed.shown()}" for allowed in _approvers(class_name, kwargs))
             question = {name: value for name, value in kwargs.items() if name != "approvers"}
             return in_one_line(describe(class_name, question), *who)
-        case _:
-            pass
     words, name = _words(kwargs), class_name.rpartition(".")[2]
     is_named = words and words[0].startswith((f"{name}://", f"{name}s://"))
     return in_one_line(*words) if is_named else in_one_line(name, *words)

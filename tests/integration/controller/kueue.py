@@ -23,6 +23,13 @@ PROGRAM, SOURCES = "TORPOR_KUEUE", "TORPOR_KUEUE_SOURCES"
 """Environment variables: the program, and the folder of the module with its manifests."""
 _KINDS = ("-pod", "-clusterqueue", "-resourceflavor", "-workload", "-cohort", "-localqueue")
 _GROUP = "/apis/kueue.x-k8s.io/v1beta2"
+_WITH_CERTIFICATE = """
+mkdir "$1/etc" && mount -t tmpfs tmpfs "$1/etc" && mkdir "$1/etc/upper" "$1/etc/work"
+mount -t overlay overlay -o "lowerdir=/etc,upperdir=$1/etc/upper,workdir=$1/etc/work" /etc
+mkdir -p /etc/kueue/metrics/certs && cp "$1/tls.crt" "$1/tls.key" /etc/kueue/metrics/certs/
+shift && exec "$@"
+"""
+"""Kueue reads the certificate of its metrics from a fixed path, which a mount namespace of its own provides."""
 Object = dict[str, Any]
 
 
@@ -42,12 +49,10 @@ def started(plane: Plane, folder: Path) -> Iterator[Path]:
     server.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kueue-system"}})
     log = folder / "kueue.log"
     gates = "VisibilityOnDemand=false,TopologyAwareScheduling=false"
+    flags = [f"--config={config}", f"--kubeconfig={plane.kubeconfig}", f"--feature-gates={gates}"]
     with log.open("wb") as output:
-        process = subprocess.Popen(
-            [os.environ[PROGRAM], f"--config={config}", f"--kubeconfig={plane.kubeconfig}", f"--feature-gates={gates}"],
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
+        command = ["unshare", "--mount", "sh", "-ec", _WITH_CERTIFICATE, "sh", str(folder), os.environ[PROGRAM], *flags]
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
     webhooks = [_by_url(body, pair.certificate, port) for body in _webhooks(components)]
     try:
         for body in webhooks:
