@@ -39,7 +39,10 @@ def test_the_operations_that_a_policy_checks(file: str, expected: list[str]) -> 
     [
         (
             "workflow.yaml",
-            ["templateRef", "image", "params", "groups", "tasks", "workflow", "defaults", "volumeClaims"],
+            [
+                *["templateRef", "image", "params", "groups", "tasks", "workflow", "defaults", "volumeClaims"],
+                *["notify", "metrics"],
+            ],
         ),
         ("bounds.yaml", ["params", "groups", "tasks", "workflow", "sources"]),
     ],
