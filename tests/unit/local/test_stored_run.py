@@ -7,9 +7,9 @@ from typing import Any
 
 import aiohttp
 import pytest
-from torpor_cli.local_run import page
 from torpor_kubernetes.client.errors import ApiError
 from torpor_kubernetes.client.resources import WORKFLOWS
+from torpor_local import stored_run
 from torpor_local.apiserver.history import ObjectAddress
 from torpor_local.journal import SavedRun
 from torpor_ui import local
@@ -34,22 +34,22 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def transport(folder: Path) -> page.StoredRunTransport:
+def transport(folder: Path) -> stored_run.StoredRunTransport:
     address = ObjectAddress(WORKFLOWS.path(), "default", "ingest")
     saved = SavedRun(objects={address: WORKFLOW}, version=7, workflow=("default", "ingest"))
-    return page.StoredRunTransport(folder, saved)
+    return stored_run.StoredRunTransport(folder / "logs", saved)
 
 
-async def read(transport: page.StoredRunTransport, path: str) -> bytes:
+async def read(transport: stored_run.StoredRunTransport, path: str) -> bytes:
     return b"".join([part async for part in transport.chunks(path, query={}, seconds=1.0)])
 
 
-async def test_the_page_reads_the_objects_of_the_folder(transport: page.StoredRunTransport) -> None:
+async def test_the_page_reads_the_objects_of_the_folder(transport: stored_run.StoredRunTransport) -> None:
     answer = await transport.request("GET", WORKFLOWS.path("default", "ingest"))
     assert (answer.status, answer.body["status"]) == (200, {"state": "Succeeded"})
 
 
-async def test_the_log_of_a_pod_is_that_of_its_file(transport: page.StoredRunTransport) -> None:
+async def test_the_log_of_a_pod_is_that_of_its_file(transport: stored_run.StoredRunTransport) -> None:
     assert await read(transport, LOG.format("ingest-load-a1-s0")) == b"loaded\n"
     with pytest.raises(ApiError):
         await read(transport, LOG.format("ingest-other-a1-s0"))
@@ -57,20 +57,20 @@ async def test_the_log_of_a_pod_is_that_of_its_file(transport: page.StoredRunTra
 
 @pytest.mark.attack
 @pytest.mark.parametrize("pod", ["../state", "..%2Fstate", "%2e%2e%2fstate", "%2Fetc%2Fhostname", "..", ""])
-async def test_the_name_of_a_pod_never_leaves_the_folder(transport: page.StoredRunTransport, pod: str) -> None:
+async def test_the_name_of_a_pod_never_leaves_the_folder(transport: stored_run.StoredRunTransport, pod: str) -> None:
     with pytest.raises(ApiError):
         await read(transport, LOG.format(pod))
 
 
 @pytest.mark.attack
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
-async def test_a_stored_run_is_never_changed(transport: page.StoredRunTransport, method: str) -> None:
+async def test_a_stored_run_is_never_changed(transport: stored_run.StoredRunTransport, method: str) -> None:
     answer = await transport.request(method, WORKFLOWS.path("default", "ingest"), body={})
     assert answer.status == 403
     assert (await transport.request("GET", WORKFLOWS.path("default", "ingest"))).status == 200
 
 
-async def test_the_page_lists_the_run(transport: page.StoredRunTransport) -> None:
+async def test_the_page_lists_the_run(transport: stored_run.StoredRunTransport) -> None:
     links: asyncio.Queue[str] = asyncio.Queue()
     options = local.LocalOptions(read_only=True, open_browser=False)
     serving = asyncio.create_task(local.serve_transport(transport, options, links.put_nowait))

@@ -1,7 +1,4 @@
-"""The page of a local run: an API server in memory with the objects of its folder, and its logs. It changes nothing.
-
-Imported when `torpor run --show FOLDER --page` runs, since it needs the extra `run`.
-"""
+"""A stored run as the page reads it: an API server in memory with its objects, and its logs. It changes nothing."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from pathlib import Path
@@ -10,12 +7,11 @@ from urllib.parse import unquote
 from torpor_kubernetes.client.errors import ApiError, from_response
 from torpor_kubernetes.client.transport import JSON, Response
 from torpor_kubernetes.timing import SystemClock
+
 from torpor_local.apiserver.server import ApiServer
 from torpor_local.journal import SavedRun
-from torpor_ui.cluster.caller import SELF_REVIEWS
 
-from torpor_cli.local_run import report
-
+_SELF_REVIEWS = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 _READS = frozenset({"GET", "HEAD"})
 _CHUNK = 65_536
 _LOGGED_IN = Response(201, {"status": {"token": "none"}})
@@ -29,8 +25,8 @@ _READ_ONLY = Response(403, {"kind": "Status", "reason": "Forbidden", "message": 
 class StoredRunTransport:
     """The requests of the page, answered from the folder of a run."""
 
-    def __init__(self, folder: Path, saved: SavedRun) -> None:
-        self._logs = folder / report.LOGS
+    def __init__(self, logs: Path, saved: SavedRun) -> None:
+        self._logs = logs
         self._server = ApiServer(SystemClock())
         self._server.history.restore(saved.objects, saved.version)
 
@@ -45,7 +41,7 @@ class StoredRunTransport:
         headers: Mapping[str, str] | None = None,  # noqa: ARG002 - the interface of the page
     ) -> Response:
         """Answer a read, and refuse a write."""
-        if path == SELF_REVIEWS.path():
+        if path == _SELF_REVIEWS:
             return Response(201, {"status": {"userInfo": {"username": _USER, "groups": []}}})
         if "/serviceaccounts/" in path:
             return _LOGGED_IN  # a token for the archive, which has no runs here
