@@ -187,10 +187,10 @@ class Engine:
         if kind is None:
             return
         self._observer.changed(kind, item)
-        if kind == WORKFLOWS.kind:
+        if kind == WORKFLOWS.kind and "parent" not in item["spec"]:  # a run that a task started ends with its task
             self._last_seen = item
-        if kind == WORKFLOWS.kind and outcome.has_ended(item) and not outcome.has_pending_notifications(item):
-            self._ended.set()
+            if outcome.has_ended(item) and not outcome.has_pending_notifications(item):
+                self._ended.set()
 
     def objects(self, kind: str) -> Sequence[Object]:
         """Return all Workflows, TaskRuns, Pods or Events at present."""

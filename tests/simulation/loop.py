@@ -43,6 +43,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         self.tasks: list[asyncio.Task[Any]] = []
         self.on_error: Callable[[Actor | None, BaseException | None, str], None] = lambda *_: None
         self.steps = 0
+        self._running: Actor | None = None
 
     def time(self) -> float:
         return self._now
@@ -62,6 +63,9 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     def create_task(  # type: ignore[override]
         self, coro: Coroutine[Any, Any, Any], *, name: str | None = None, context: Context | None = None
     ) -> "asyncio.Task[Any]":
+        context = context or copy_context()
+        if WHO not in context and self._running is not None:  # a task that begins in an empty context
+            context.run(WHO.set, self._running)
         task: asyncio.Task[Any] = asyncio.Task(coro, loop=self, name=name, context=context)
         # Kept to the end: what is collected in the middle would run `finally` at a moment no seed repeats.
         self.tasks.append(task)
@@ -108,8 +112,8 @@ class VirtualLoop(asyncio.AbstractEventLoop):
 
     def _run_ready(self) -> bool:
         spent, rng = 0, self._rng
-        while ready := [queue for actor, queue in self._queues.items() if queue and not actor.paused]:
-            queue = ready[0] if len(ready) == 1 else ready[int(rng.random() * len(ready))]
+        while ready := [entry for entry in self._queues.items() if entry[1] and not entry[0].paused]:
+            self._running, queue = ready[0] if len(ready) == 1 else ready[int(rng.random() * len(ready))]
             # Mostly a few at once: a process that is interrupted after each callback is as rare as it is slow to play.
             for _ in range(1 if rng.random() < 0.2 else 6):
                 if not queue:

@@ -33,6 +33,7 @@ from tests.simulation.actors.tasks import Pods
 from tests.simulation.actors.worker import silence_logs
 from tests.simulation.checks import final_state
 from tests.simulation.checks.archival import ArchivalChecker
+from tests.simulation.checks.child_runs import ChildRunChecker
 from tests.simulation.checks.containers import ContainerChecker
 from tests.simulation.checks.invariants import InvariantChecker, Violation
 from tests.simulation.checks.marks import MarkChecker
@@ -73,7 +74,7 @@ class Simulation:
     def __init__(
         self, seed: int, say: Callable[[str], None] | None = None, kinds: frozenset[str] | None = None
     ) -> None:
-        self.seed = seed
+        self.seed, self.say = seed, say
         self.scheduled = random_schedules.FIRST_SEED <= seed < marks.FIRST_SEED
         self.rng = random.Random(seed)
         self.fault_profile = FaultProfile.draw(self.rng)
@@ -82,9 +83,8 @@ class Simulation:
         self.loop = VirtualLoop(random.Random(self.rng.getrandbits(32)))  # type: ignore[abstract]
         self.faults = RandomFaults(self.fault_profile, random.Random(self.rng.getrandbits(32)))
         self.faults.slow_deletions = self.scheduled
-        self.server = SimulatedApiServer(self.loop, self.faults)
+        self.server, self.checker = SimulatedApiServer(self.loop, self.faults), InvariantChecker()
         self.fake = self.server.fake
-        self.checker = InvariantChecker()
         self.checker.creations.prompt = "late" not in self.fault_profile.kinds
         self.checker.creations.ordered = not self.fault_profile.kinds & {"late", "stale"}
         self.checker.order.ordered = self.checker.creations.ordered
@@ -96,13 +96,13 @@ class Simulation:
         self.person = Process(self.loop, "person", "person")
         self.controllers: dict[str, Process] = {}
         self.gone: set[str] = set()  # replaced replicas
-        self.requests = self.expected = 0
-        self.removed = 0.0  # when the last Workflow was removed
+        self.requests, self.expected, self.removed = 0, 0, 0.0  # removed: when the last Workflow was
         self._restart: dict[str, Callable[[float | None], None]] = {}
-        self.say = say
         self.schedules, self.containers = ScheduleChecker(self), ContainerChecker(self)
+        self.child_runs = ChildRunChecker(self)
         self.server.observers += [self.checker.changed, self.archive.observe, ArchivalChecker(self).observe]
-        self.server.observers += [self.schedules.observe, MarkChecker(self).observe, self.containers.observe]
+        others = (self.schedules, MarkChecker(self), self.containers, self.child_runs)
+        self.server.observers += [checker.observe for checker in others]
         self.server.on_request = self._on_request
         self.server.crash = self.crash
         self.server.on_late = partial(fault_moments.disrupt_request, self)
@@ -208,6 +208,7 @@ class Simulation:
             self._clean_up()
             final_state.check_leaks(self)
             self.containers.check_leaks()
+            self.child_runs.check_leaks()
 
     def _clean_up(self) -> None:
         """Play until `REST` seconds have passed since the runs finished and since the last Workflow was removed."""

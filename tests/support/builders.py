@@ -7,6 +7,7 @@ from typing import Any
 from torpor_crds.models.archive import ArchiveEndpoint
 from torpor_crds.models.taskrun import TaskRun
 from torpor_crds.models.taskrun import parse as parse_taskrun
+from torpor_crds.models.workflow import Workflow
 from torpor_crds.models.workflow import parse as parse_workflow
 from torpor_operator.model.actions import Need
 from torpor_operator.model.pod import parse_pod
@@ -33,6 +34,12 @@ def wait(name: str, class_name: str = "http", **fields: Any) -> Body:
     """A task that is only a trigger, with the `kwargs` and `timeout` of the trigger."""
     call = {name: fields.pop(name) for name in ("kwargs", "timeout") if name in fields}
     return {"name": name, "trigger": {"class": class_name, **call}, **fields}
+
+
+def run_of(name: str, template: str = "child", **fields: Any) -> Body:
+    """A task that is a run of a template, with the `params` and `timeout` of the run."""
+    call = {name: fields.pop(name) for name in ("params", "timeout") if name in fields}
+    return {"name": name, "run": {"templateRef": {"name": template}, **call}, **fields}
 
 
 def container(name: str, **fields: Any) -> Body:
@@ -76,6 +83,9 @@ def snapshot(  # noqa: PLR0913 - the fields of a Snapshot
     archival: ArchiveOutcome | None = None,
     not_ready: str = "",
     image_volumes: bool = False,
+    child_bodies: Iterable[Body] = (),
+    runs_of_root: int = 0,
+    awaited: bool = False,
 ) -> Snapshot:
     """The snapshot of these objects."""
     runs = [parse_taskrun(body) for body in taskrun_bodies]
@@ -95,7 +105,19 @@ def snapshot(  # noqa: PLR0913 - the fields of a Snapshot
         archival=archival,
         not_ready=not_ready,
         image_volumes=image_volumes,
+        children=_by_taskrun(parse_workflow(body) for body in child_bodies),
+        runs_of_root=runs_of_root,
+        awaited=awaited,
         known=known,
         settings=settings,
         now=now,
     )
+
+
+def _by_taskrun(children: Iterable[Workflow]) -> dict[str, tuple[Workflow, ...]]:
+    """Runs by the uid of the TaskRun that has started them."""
+    started: dict[str, tuple[Workflow, ...]] = {}
+    for child in children:
+        uid = child.spec.parent.uid if child.spec.parent is not None else ""
+        started[uid] = (*started.get(uid, ()), child)
+    return started

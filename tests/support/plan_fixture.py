@@ -9,9 +9,10 @@ from typing import Any, TypeAlias
 from torpor_crds.models import taskrun, workflow
 from torpor_crds.models.taskrun import TaskRun
 from torpor_crds.models.workflow import TaskStatus, Workflow, WorkflowStatus
-from torpor_operator.model.actions import Action, Need, PostEvent, WorkflowPlan
+from torpor_operator.model.actions import Action, Need, PostEvent
 from torpor_operator.model.pod import parse_pod, pod_name
 from torpor_operator.model.snapshot import Answer, Snapshot
+from torpor_operator.model.workflow_plan import WorkflowPlan
 from torpor_operator.settings import Settings
 from torpor_operator.workflows.plan.planner import plan
 from torpor_wire import constants, names, retry, transitions, trigger
@@ -57,6 +58,9 @@ class PlanFixture:
             archive=self.api.archive,
             archival=self.api.archive_outcome(),
             image_volumes=self.image_volumes,
+            child_bodies=self.api.visible(self.api.children),
+            runs_of_root=self.api.runs_of_root,
+            awaited=self.api.awaited,
         )
 
     def plan(self) -> WorkflowPlan:

@@ -21,10 +21,11 @@ _PROBLEMS_MAX = 100
 _SUBJECT = re.compile(r"(task|group) (\w+)(?:: |\b)(.*)", re.DOTALL)
 _CYCLE = re.compile(r"(?:the tasks form a cycle|groups contain each other): (\w+)")
 _FIELD = re.compile(
-    r"(?P<after>after): (?P<entry>\w+)|(?P<kind>args|trigger|pod\.env|container\.env): (?P<name>[^:]+):"
+    r"(?P<after>after): (?P<entry>\w+)|(?P<kind>args|trigger|run\.params|pod\.env|container\.env): (?P<name>[^:]+):"
     r"|expand (?P<expand>\w+):|(?P<pod>(?:pod|container\.steps)[.\[][^:]+):"
     r"|(?P<field>when|expandKwargs|displayName|image|container\.command|container\.args|container\.script|result|failWhen|retries\.when):"
 )
+_RESULT = ("spec: result: ", "spec.result ")
 _WORD = re.compile(r"container\.(?:command|args): \[(\d+)\]")
 _VALID: Mapping[str, Any] = {
     "when": "true",
@@ -87,7 +88,7 @@ def locate(message: str, spec: Mapping[str, Any]) -> Path:
                 return (*owner[0], field)
     subject = _SUBJECT.match(message)
     if subject is None:
-        return ("spec",)
+        return ("spec", "result") if message.startswith(_RESULT) else ("spec",)
     kind, name, rest = subject.groups()
     owner = _named(spec, f"{kind}s", name)
     return (*owner[0], *_field(rest, owner[1])) if owner else ("spec",)
@@ -114,6 +115,8 @@ def _field(rest: str, owner: Mapping[str, Any]) -> Path:
             return ("args", field["name"])
         case "trigger":
             return ("trigger", "kwargs", field["name"])
+        case "run.params":
+            return ("run", "params", field["name"])
         case "pod.env" | "container.env" as kind:
             holder = kind.partition(".")[0]
             entries = enumerate(owner[holder]["env"])
@@ -175,11 +178,11 @@ def _replace_in_task(owner: Any, path: Path, word: int | None) -> bool:
             del owner[index]
         case ("spec", _, _, "expand", _, "over"):
             owner["over"] = [1]
-        case ("spec", _, _, "args", str() as name) | ("spec", _, _, "trigger", "kwargs", str() as name):
+        case ("spec", _, _, "args", str() as name) | ("spec", _, _, _, "kwargs" | "params", str() as name):
             owner[name] = "x"
         case ("spec", _, _, "pod" | "container", "env", _, "value"):
             owner["value"] = "x"
-        case ("spec", _, _, "pod" | "container", _, *_) if isinstance(owner[path[-1]], str):
+        case ("spec", "result") | ("spec", _, _, "pod" | "container", _, *_) if isinstance(owner[path[-1]], str):
             owner[path[-1]] = "1"
         case ("spec", _, _, "container", "steps", _, "command" | "args"):
             owner[path[-1]] = ["x"]

@@ -8,7 +8,8 @@ from typing import Any
 
 from pydantic import ValidationError
 from torpor_crds.models import workflow as models
-from torpor_crds.models.task import MappedGroup, Task
+from torpor_crds.models.argument import MappedGroup
+from torpor_crds.models.task import Task
 from torpor_expressions import template
 from torpor_operator.expressions import resolve
 from torpor_operator.expressions.context import Scope

@@ -120,12 +120,18 @@ class ProgressView:
     def changed(self, kind: str, body: Mapping[str, Any]) -> None:
         """Show a Workflow or a TaskRun that was created or changed."""
         item = dict(body)
-        if kind == "Workflow":
+        if kind == "Workflow" and "parent" not in item["spec"]:
             self._workflow(item)
-        elif kind == "TaskRun" and self.copy is not None and not is_notification(item):
+        elif kind == "TaskRun" and self.copy is not None and self._is_of_run(item):
             uid = item["metadata"]["uid"]
             before, self.copy.taskruns[uid] = self.copy.taskruns.get(uid), item
             self._show([(before, item)])
+
+    def _is_of_run(self, taskrun: Object) -> bool:
+        """Whether a TaskRun is of the run that is shown, and not of one that its tasks have started."""
+        if self.copy is None or is_notification(taskrun):
+            return False
+        return bool(taskrun["spec"]["workflow"]["uid"] == self.copy.workflow["metadata"]["uid"])
 
     def _workflow(self, item: dict[str, Any]) -> None:
         if self.copy is None:

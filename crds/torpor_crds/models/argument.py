@@ -1,11 +1,11 @@
-"""An argument of a task's function: a value, or where the worker reads it."""
+"""An argument of a task's function: a value, or where the worker reads it; and what a task is mapped over (AIP-42)."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field
 from torpor_wire import constants
 
-from torpor_crds.models.base import Count, Identifier, Model
+from torpor_crds.models.base import FUNCTION, Count, Identifier, Model, Value
 
 JsonText = Annotated[str, Field(max_length=constants.RESULT_MAX)]
 GroupIndexes = Annotated[
@@ -77,3 +77,66 @@ class Argument(Model):
             description="`package.module:function` of the image. It gets the value and returns the argument.",
         ),
     ] = None
+
+
+Mapper = Annotated[str, Field(max_length=253, pattern=FUNCTION)]
+
+
+class Expansion(Model):
+    """A name and the list or object that it is mapped over (AIP-42's expand)."""
+
+    name: Annotated[
+        Identifier,
+        Field(
+            description="Argument that receives one item in each instance. In a group with several entries, the name of"
+            " the item in `groups.<group>.key` and `.value`."
+        ),
+    ]
+    over: Annotated[
+        Value,
+        Field(
+            description="A list, an object, or an expression such as `${tasks.list.result}` that returns one. An entry "
+            "of an object is an item `[key, value]`."
+        ),
+    ]
+    map: Annotated[
+        Mapper | None,
+        Field(
+            description="`package.module:function` of the image of the task. It gets the item and returns the argument."
+            " It runs in the pod of the instance. Not allowed in a group."
+        ),
+    ] = None
+
+
+class MappedGroup(Model):
+    """Tasks that are mapped together (AIP-42). They run once for each item, and no index waits for another."""
+
+    name: Annotated[
+        Identifier,
+        Field(
+            description="Name of the group: lower-case letters, digits and underscores, no hyphens, because "
+            "expressions use it (`groups.cities.value`). No task may have the same name."
+        ),
+    ]
+    in_: Annotated[
+        Identifier | None,
+        Field(
+            alias="in",
+            description="The group that contains this group. Each index of the outer group has its own items.",
+        ),
+    ] = None
+    expand: Annotated[
+        tuple[Expansion, ...],
+        Field(
+            min_length=1,
+            max_length=8,
+            description="All tasks of the group run for each item of a list or object. Several entries make a product, "
+            "and the last entry changes fastest. Expressions of these tasks see `groups.<name>.index`, "
+            "`.key` and `.value`.",
+            json_schema_extra={"x-key": "name"},
+        ),
+    ]
+
+    @property
+    def expand_kwargs(self) -> None:
+        """A group has no arguments: what its tasks take of an item, they say."""

@@ -15,8 +15,8 @@ from torpor_crds.models.base import (
     Moment,
     ObjectName,
     Time,
+    Value,
 )
-from torpor_crds.models.task import Value
 
 
 class BackfillSpec(Model):

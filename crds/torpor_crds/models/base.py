@@ -27,6 +27,7 @@ IDENTIFIER = r"^[a-z][a-z0-9_]*$"
 Identifier = Annotated[str, Field(pattern=IDENTIFIER, max_length=40)]
 Duration = Annotated[str, Field(pattern=times.DURATION_PATTERN, min_length=2, max_length=20)]
 Expression = Annotated[str, Field(min_length=1, max_length=1024)]
+Value = Annotated[Any, Field(json_schema_extra={"x-any": True})]
 Time = Annotated[str, Field(max_length=40, json_schema_extra={"format": "date-time"})]
 Moment = Annotated[Time | None, BeforeValidator(lambda value: value if _is_time(value) else None)]
 # Patterns of what the API server alone refuses: an object that was stored without them can still be read.

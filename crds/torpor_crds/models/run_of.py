@@ -1,4 +1,4 @@
-"""Where a Workflow comes from: its template, and the event of a Schedule or the tick of a Backfill that started it."""
+"""Where a Workflow comes from: its template, and the event, the tick or the task that started it."""
 
 from typing import Annotated
 
@@ -6,7 +6,7 @@ from pydantic import Field
 from torpor_wire import constants
 
 from torpor_crds.models.argument import JsonText
-from torpor_crds.models.base import Count, Identifier, Model, ObjectName, Time
+from torpor_crds.models.base import Count, Duration, Identifier, Model, ObjectName, Time, Value
 
 
 class TemplateRef(Model):
@@ -55,3 +55,40 @@ class RunOf(Model):
     ] = None
     backfill: Annotated[ObjectName | None, Field(description="Name of the Backfill that created the run.")] = None
     previous: Annotated[PreviousRun | None, Field(description="The run that the Schedule started before.")] = None
+
+
+class RunCall(Model):
+    """A run of a WorkflowTemplate as a task. The task ends as the run ends, and its result is that of the run."""
+
+    template_ref: Annotated[TemplateRef, Field(description="WorkflowTemplate of the run, in the same namespace.")]
+    params: Annotated[
+        dict[str, Value],
+        Field(
+            max_length=64,
+            description="Params of the run. Strings may contain `${...}` expressions. In a mapped task, the items are "
+            "further params by name.",
+        ),
+    ] = Field(default_factory=dict)
+    timeout: Annotated[
+        Duration | None,
+        Field(description="Maximum duration of the run, such as 6h. The run is cancelled afterwards."),
+    ] = None
+
+
+class ChildRun(Model):
+    """The run that a TaskRun starts, with evaluated expressions."""
+
+    template: Annotated[ObjectName, Field(description="WorkflowTemplate of the run.")]
+    params: Annotated[JsonText, Field(description="Params of the run, as JSON text.")] = "{}"
+    depth: Annotated[Count, Field(description="Number of runs that contain the run.")] = 1
+    root: Annotated[str, Field(max_length=63, description="uid of the outermost Workflow.")]
+
+
+class ParentRun(Model):
+    """The task that started a run. Only the operator can set it."""
+
+    workflow: Annotated[ObjectName, Field(description="Workflow of the task.")]
+    task_run: Annotated[ObjectName, Field(description="TaskRun of the task.")]
+    uid: Annotated[str, Field(max_length=63, description="uid of the TaskRun.")]
+    depth: Annotated[Count, Field(description="Number of runs that contain this one.")]
+    root: Annotated[str, Field(max_length=63, description="uid of the outermost Workflow.")]

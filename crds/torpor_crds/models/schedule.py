@@ -10,10 +10,10 @@ from pydantic import Field
 from torpor_wire import constants
 from torpor_wire.enums import ConcurrencyPolicy, DeletionPolicy, MissedRun
 
-from torpor_crds.models.base import Duration, Expression, Identifier, Metadata, Model, Moment, Name, ObjectName
+from torpor_crds.models.base import Duration, Expression, Identifier, Metadata, Model, Moment, Name, ObjectName, Value
 from torpor_crds.models.run_of import TemplateRef
 from torpor_crds.models.schedule_status import ScheduleStatus
-from torpor_crds.models.task import TriggerTask, Value
+from torpor_crds.models.task import TriggerTask
 from torpor_crds.models.workflow import WorkflowSpec
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field
 from torpor_wire.enums import Hook, Runtime, TriggerRule
 
+from torpor_crds.models.argument import Expansion
 from torpor_crds.models.base import (
     CLASS,
     FUNCTION,
@@ -15,13 +16,13 @@ from torpor_crds.models.base import (
     Name,
     QueueName,
     TaskRetries,
+    Value,
 )
 from torpor_crds.models.files import TaskFiles
 from torpor_crds.models.metrics import MetricList
 from torpor_crds.models.pod_fields import PodFields
 from torpor_crds.models.program import CodeSource, Command
-
-Value = Annotated[Any, Field(json_schema_extra={"x-any": True})]
+from torpor_crds.models.run_of import RunCall
 
 
 class TriggerTask(Model):
@@ -46,71 +47,8 @@ class TriggerTask(Model):
     )
 
 
-Mapper = Annotated[str, Field(max_length=253, pattern=FUNCTION)]
-
-
-class Expansion(Model):
-    """A name and the list or object that it is mapped over (AIP-42's expand)."""
-
-    name: Annotated[
-        Identifier,
-        Field(
-            description="Argument that receives one item in each instance. In a group with several entries, the name of"
-            " the item in `groups.<group>.key` and `.value`."
-        ),
-    ]
-    over: Annotated[
-        Value,
-        Field(
-            description="A list, an object, or an expression such as `${tasks.list.result}` that returns one. An entry "
-            "of an object is an item `[key, value]`."
-        ),
-    ]
-    map: Annotated[
-        Mapper | None,
-        Field(
-            description="`package.module:function` of the image of the task. It gets the item and returns the argument."
-            " It runs in the pod of the instance. Not allowed in a group."
-        ),
-    ] = None
-
-
-class MappedGroup(Model):
-    """Tasks that are mapped together (AIP-42). They run once for each item, and no index waits for another."""
-
-    name: Annotated[
-        Identifier,
-        Field(
-            description="Name of the group: lower-case letters, digits and underscores, no hyphens, because "
-            "expressions use it (`groups.cities.value`). No task may have the same name."
-        ),
-    ]
-    in_: Annotated[
-        Identifier | None,
-        Field(
-            alias="in",
-            description="The group that contains this group. Each index of the outer group has its own items.",
-        ),
-    ] = None
-    expand: Annotated[
-        tuple[Expansion, ...],
-        Field(
-            min_length=1,
-            max_length=8,
-            description="All tasks of the group run for each item of a list or object. Several entries make a product, "
-            "and the last entry changes fastest. Expressions of these tasks see `groups.<name>.index`, "
-            "`.key` and `.value`.",
-            json_schema_extra={"x-key": "name"},
-        ),
-    ]
-
-    @property
-    def expand_kwargs(self) -> None:
-        """A group has no arguments: what its tasks take of an item, they say."""
-
-
 class Task(Model):
-    """A task: a Python function in a pod, a container, or a trigger without a pod."""
+    """A task: a Python function in a pod, a container, or without a pod a trigger or a run of a template."""
 
     name: Annotated[
         Identifier,
@@ -158,9 +96,19 @@ class Task(Model):
             description="A wait without a pod. With `python` the wait comes first, and the function receives `event`."
         ),
     ] = None
+    run: Annotated[
+        RunCall | None,
+        Field(
+            description="A run of a WorkflowTemplate, instead of a program. The task has no pod, and holds a slot of "
+            "the run until the other run has ended."
+        ),
+    ] = None
     result: Annotated[
         Expression | None,
-        Field(description="CEL over `event` and `params`: the result of a trigger task. Unset: the event."),
+        Field(
+            description="CEL over `event` and `params`: the result of a trigger task. Unset: the event. For a task "
+            "with `run`: `event` is that of the trigger workflow. Unset: `event.result`."
+        ),
     ] = None
     fail_when: Annotated[
         Expression | None,
@@ -281,6 +229,19 @@ class Task(Model):
     ] = None
     metrics: MetricList = ()
     pod: Annotated[PodFields | None, Field(description="Fields of the pod of the task.")] = None
+
+    @property
+    def wait(self) -> TriggerTask | None:
+        """What the task waits for without a pod: its trigger, or the end of its run."""
+        if self.run is None:
+            return self.trigger
+        kwargs: dict[str, Any] = {"state": "succeeded"} | ({"whole": True} if self.result is None else {})
+        return TriggerTask(class_name="workflow", kwargs=kwargs, timeout=self.run.timeout)
+
+    @property
+    def has_pod(self) -> bool:
+        """Whether its instances run in pods."""
+        return self.python is not None or self.container is not None
 
     @property
     def mapped(self) -> bool:

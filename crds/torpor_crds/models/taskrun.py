@@ -38,6 +38,7 @@ from torpor_crds.models.history import TaskRunHistory
 from torpor_crds.models.notify import NotificationOf
 from torpor_crds.models.pod_fields import EnvValue, PodValue
 from torpor_crds.models.program import CodeSource, Command
+from torpor_crds.models.run_of import ChildRun
 from torpor_crds.models.segment import NextSegment, PodRef, Waiting
 
 ABSENT_DEFAULTS = {
@@ -127,6 +128,9 @@ class TaskRunSpec(Model):
     ] = ()
     trigger: Annotated[
         TriggerCall | None, Field(description="The wait of a trigger task, or the wait before the first pod.")
+    ] = None
+    run: Annotated[
+        ChildRun | None, Field(description="The run that the operator starts first. `trigger` waits for its end.")
     ] = None
     result: Annotated[Expression | None, Field(description="CEL over `event`: the result of a trigger task.")] = None
     fail_when: Annotated[Expression | None, Field(description="CEL over `event`: if true, a trigger task fails.")] = (

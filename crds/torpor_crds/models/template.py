@@ -5,8 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field
 from torpor_wire.enums import ParameterType
 
-from torpor_crds.models.base import Identifier, Metadata, Model
-from torpor_crds.models.task import Value
+from torpor_crds.models.base import Identifier, Metadata, Model, Value
 from torpor_crds.models.workflow import WorkflowSpec
 
 

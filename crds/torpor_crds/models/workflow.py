@@ -11,7 +11,7 @@ from torpor_wire.enums import LogMode, Runtime
 from torpor_wire.state import TaskState
 
 from torpor_crds.models.archive import StoredRunResult
-from torpor_crds.models.argument import JsonText
+from torpor_crds.models.argument import JsonText, MappedGroup
 from torpor_crds.models.base import (
     Condition,
     Count,
@@ -25,14 +25,15 @@ from torpor_crds.models.base import (
     ObjectName,
     QueueName,
     ReasonWord,
+    Value,
 )
 from torpor_crds.models.defaults import TaskDefaults, with_defaults
 from torpor_crds.models.history import Clearing, Ranges, WorkflowHistoryEntry
 from torpor_crds.models.metrics import MetricList
 from torpor_crds.models.notify import NotificationList, NotifyList, by_name
 from torpor_crds.models.program import CodeSource
-from torpor_crds.models.run_of import RunOf, TemplateRef
-from torpor_crds.models.task import MappedGroup, Task, Value
+from torpor_crds.models.run_of import ParentRun, RunOf, TemplateRef
+from torpor_crds.models.task import Task
 from torpor_crds.models.volume_claim import VolumeClaim
 
 
@@ -46,6 +47,10 @@ class WorkflowSpec(Model):
     run_of: Annotated[
         RunOf | None,
         Field(description="The event of a Schedule that started the run. Only the operator can set it."),
+    ] = None
+    parent: Annotated[
+        ParentRun | None,
+        Field(description="The task of another run that started the run. Only the operator can set it."),
     ] = None
     params: Annotated[
         dict[str, Value],

@@ -111,7 +111,7 @@ def cross_compile(program: GoProgram, target: Path, architecture: str) -> None:
     """Build a program for Linux on another processor. The same sources and the same Go give the same bytes."""
     flags = ["-mod=readonly", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w -buildid="]
     environment = {**_environment(), "GOOS": "linux", "GOARCH": architecture}
-    words = ("build", *flags, "-o", target, program.package)
+    words = ("build", *flags, "-o", str(target), program.package)
     command.run(ensure(), *words, limit=_COLD_LIMIT, env=environment, cwd=program.module)
 
 

@@ -38,9 +38,9 @@ def _path(spec: object) -> tuple[int, ...]:
 
 
 def _kind(spec: object) -> str:
-    """What the instance runs: python, container, or trigger for a wait without a pod."""
+    """What the instance runs: python, container, run, or trigger for a wait without a pod."""
     body = json_fields.fields(spec)
-    return next((kind for kind in ("python", "container") if body.get(kind) is not None), "trigger")
+    return next((kind for kind in ("python", "container", "run") if body.get(kind) is not None), "trigger")
 
 
 def _seconds(value: object) -> float:

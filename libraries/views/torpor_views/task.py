@@ -93,7 +93,7 @@ class TaskView:
     @property
     def needs_pod(self) -> bool:
         """Whether its instances run in pods."""
-        return self.kind != "trigger"
+        return self.kind not in {"trigger", "run"}
 
 
 def parse_groups(spec: Fields) -> tuple[GroupView, ...]:
@@ -116,7 +116,7 @@ def _task(name: str, spec: Fields, body: Fields, entry: Fields, graph: task_grap
     word = text(entry.get("state")) or TaskState.PENDING
     return TaskView(
         name=name,
-        kind=next((kind for kind in ("python", "container") if body.get(kind) is not None), "trigger"),
+        kind=next((kind for kind in ("python", "container", "run") if body.get(kind) is not None), "trigger"),
         mapped=bool(body.get("expand")) or body.get("expandKwargs") is not None,
         groups=graph.chains.get(name, ()),
         upstream=graph.upstream.get(name, ()),
@@ -159,4 +159,5 @@ def _code(body: Fields) -> str:
     """What the task runs, for comparison."""
     if function := json_fields.text(body.get("python")):
         return function
-    return json.dumps(body.get("container") or body.get("trigger") or "", sort_keys=True, default=str)
+    program = body.get("container") or body.get("run") or body.get("trigger") or ""
+    return json.dumps(program, sort_keys=True, default=str)

@@ -59,6 +59,12 @@ def pod_numbers(name: str) -> tuple[int, int, int] | None:
     return (int(match[1]), int(match[2]), int(match[3] or 0)) if match else None
 
 
+def child_run(taskrun_name: str, taskrun_uid: str, attempt: int) -> str:
+    """Return `<taskrun>-<hash>`, up to 50 characters: the name of the run that an attempt of a TaskRun starts."""
+    tail = f"-{canonical.digest(taskrun_uid, attempt)[:5]}"
+    return taskrun_name[: constants.NAME_MAX - len(tail)].rstrip("-.") + tail
+
+
 def claim(workflow: str, workflow_uid: str, volume: str) -> str:
     """Return the name of the PersistentVolumeClaim of a volume of a run, up to 50 characters."""
     return taskrun(workflow, workflow_uid, f"{volume}-volume")

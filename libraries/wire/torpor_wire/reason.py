@@ -64,6 +64,8 @@ class Reason(StrEnum):
     WORKFLOW_INVALID = "WorkflowInvalid"
     TEMPLATE_NOT_FOUND = "TemplateNotFound"  # the run waits until its WorkflowTemplate exists
     DEFAULTS_INVALID = "DefaultsInvalid"  # the defaults of tasks of the namespace cannot be read, or are rejected
+    RUN_DELETED = "RunDeleted"  # the run that a task started was deleted before its end
+    RUN_LIMIT_REACHED = "RunLimitReached"  # the runs of a run are nested too deeply, or too many
     TEMPLATE_INVALID = "TemplateInvalid"  # the WorkflowTemplate cannot be read, or its spec is rejected
     PARAMS_INVALID = "ParamsInvalid"  # the params of the run do not fit its WorkflowTemplate
     EXPRESSION_INVALID = "ExpressionInvalid"

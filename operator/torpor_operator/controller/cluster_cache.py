@@ -6,8 +6,7 @@ before it.
 
 import functools
 import logging
-from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import aclosing
 from typing import Any, Protocol
 
@@ -20,16 +19,17 @@ from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.decoding import UNREADABLE
 from torpor_kubernetes.client.resources import PODS, TASKRUNS, WORKFLOWS
 from torpor_wire import constants
+from torpor_wire.state import TERMINAL
 
 from torpor_operator.controller.workqueue import Key, key_of
 from torpor_operator.model import actions, cached_taskrun, pod
 from torpor_operator.model.pod import Pod
+from torpor_operator.model.run_index import GoneUids, RunIndex
 from torpor_operator.quarantine.work_guard import QuarantinedError, WorkGuard
 from torpor_operator.settings import Settings
 from torpor_operator.taskrun.cache_index import SeenInstances, index_keys
 
 _LOG = logging.getLogger(__name__)
-_GONE_UIDS_MAX = 10_000
 
 
 class ClusterListener(Protocol):
@@ -54,22 +54,6 @@ class ClusterListener(Protocol):
         """Our finalizer keeps a pod whose TaskRun is not in the cache."""
 
 
-class GoneUids:
-    """The last uids of objects that the API server no longer has. A uid is never used again: a later event is late."""
-
-    def __init__(self) -> None:
-        self._uids: dict[str, None] = {}
-
-    def __contains__(self, uid: object) -> bool:
-        return uid in self._uids
-
-    def add(self, uid: str) -> None:
-        """Note that the object is gone."""
-        self._uids[uid] = None
-        if len(self._uids) > _GONE_UIDS_MAX:
-            del self._uids[next(iter(self._uids))]
-
-
 class ClusterCache:
     """Workflows, TaskRuns and pods."""
 
@@ -88,7 +72,7 @@ class ClusterCache:
         self._read_workflow = guard.reader(WORKFLOWS.kind, self._parse_workflow)
         self._listeners: list[ClusterListener] = []
         self.workflows: dict[Key, Workflow] = {}
-        self._runs_of_schedules: defaultdict[str, set[Key]] = defaultdict(set)
+        self._runs: RunIndex[Key] = RunIndex()
         self._gone = GoneUids()
         self.unconfirmed_pods: dict[str, str] = {}
         """By uid of the TaskRun: the name of a pod whose creation got no answer."""
@@ -170,7 +154,23 @@ class ClusterCache:
 
     def runs_of(self, schedule_uid: str) -> list[Workflow]:
         """The Workflows that a Schedule has started."""
-        return [self.workflows[key] for key in sorted(self._runs_of_schedules.get(schedule_uid, ()))]
+        return [self.workflows[key] for key in sorted(self._runs.started_by(schedule_uid))]
+
+    def child_runs(self, taskruns: Iterable[TaskRun]) -> dict[str, tuple[Workflow, ...]]:
+        """The Workflows that TaskRuns have started, by the uid of the TaskRun."""
+        started = {run.metadata.uid: self._runs.started_by(run.metadata.uid) for run in taskruns if run.spec.run}
+        return {uid: tuple(self.workflows[key] for key in sorted(keys)) for uid, keys in started.items() if keys}
+
+    def runs_of_root(self, workflow: Workflow) -> int:
+        """How many Workflows the outermost run of this one has in it."""
+        parent = workflow.spec.parent
+        return self._runs.contained_in(workflow.metadata.uid if parent is None else parent.root)
+
+    def is_awaited(self, workflow: Workflow) -> bool:
+        """Whether the TaskRun that started this Workflow has not ended."""
+        parent = workflow.spec.parent
+        taskrun = None if parent is None else self.taskruns.store.by_uid(parent.uid)
+        return taskrun is not None and taskrun.status.state not in TERMINAL
 
     def taskruns_of(self, owner: Key, uid: str) -> list[TaskRun]:
         """The TaskRuns of an owner whose latest version can be read.
@@ -210,10 +210,7 @@ class ClusterCache:
             self.seen.forget(dropped.metadata.uid)
             self.creation_errors.pop(dropped.metadata.uid, None)
             self.copy_errors.pop(dropped.metadata.uid, None)
-            if (run_of := dropped.spec.run_of) is not None:
-                (runs := self._runs_of_schedules[run_of.uid]).discard(key)
-                if not runs:
-                    del self._runs_of_schedules[run_of.uid]
+            self._runs.discard(key, dropped)
         for listener in self._listeners:
             listener.on_workflow_dropped(key, dropped)
 
@@ -229,8 +226,7 @@ class ClusterCache:
         if (cached := self.workflows.get(key)) is not None and cached.metadata.uid != workflow.metadata.uid:
             self._drop(key)
         self.workflows[key] = workflow
-        if (run_of := workflow.spec.run_of) is not None:
-            self._runs_of_schedules[run_of.uid].add(key)
+        self._runs.add(key, workflow)
         return None
 
     def _parse_workflow(self, body: Mapping[str, Any]) -> Workflow:

@@ -14,7 +14,16 @@ from torpor_expressions.value import Value
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api, Object
 from torpor_kubernetes.client.decoding import UNREADABLE
-from torpor_kubernetes.client.resources import CLAIMS, CONFIG_MAPS, EVENTS, NAMESPACES, PODS, TASKRUNS, TEMPLATES
+from torpor_kubernetes.client.resources import (
+    CLAIMS,
+    CONFIG_MAPS,
+    EVENTS,
+    NAMESPACES,
+    PODS,
+    TASKRUNS,
+    TEMPLATES,
+    WORKFLOWS,
+)
 from torpor_wire import constants
 
 from torpor_operator.controller.archive import NotArchivedError
@@ -27,6 +36,7 @@ from torpor_operator.model.actions import (
     ConfirmLogs,
     ConfirmPod,
     ConfirmPods,
+    ConfirmRun,
     ConfirmTaskRun,
     Evaluate,
     Need,
@@ -117,6 +127,8 @@ class QueryResolver:
                     return await self._archive.combine(query)
                 case ConfirmTaskRun():
                     return await self._confirm_taskrun(query)
+                case ConfirmRun():
+                    return await self._confirm_run(query)
                 case ConfirmPod():
                     return await self._confirm_pod(query)
                 case ConfirmPods():
@@ -198,6 +210,13 @@ class QueryResolver:
             return Presence.GONE
         self._cluster.taskruns.store.absorb(stored)
         return Presence.PRESENT
+
+    async def _confirm_run(self, query: ConfirmRun) -> Presence:
+        try:
+            stored = await self._api.get(WORKFLOWS, query.namespace, query.name)
+        except errors.NotFound:
+            return Presence.GONE
+        return Presence.UNREADABLE if self._cluster.store_workflow(stored) else Presence.PRESENT
 
     async def _confirm_pod(self, query: ConfirmPod) -> Presence:
         try:

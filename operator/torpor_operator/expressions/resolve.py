@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
+from torpor_crds.models.argument import MappedGroup
 from torpor_crds.models.program import ContainerProgram
-from torpor_crds.models.task import MappedGroup, Task
+from torpor_crds.models.task import Task
 from torpor_crds.models.workflow import WorkflowSpec
 from torpor_expressions import errors, references, template
 from torpor_expressions.errors import ExpressionError
@@ -65,14 +66,19 @@ def task_expressions(
     yield from _of_program(task)
     yield from _of_pod(task, default_image, groups_of_author=groups_of_author)
     yield from _of_files(task, groups_of_author=groups_of_author)
-    if task.trigger is not None:
-        for name, value in task.trigger.kwargs.items():
-            yield from _located(f"trigger: {name}", value, INSTANCE_ROOTS)
+    yield from _of_wait(task)
     for field, text in (("result", task.result), ("failWhen", task.fail_when)):
         if text is not None:
             yield LocatedExpression(field, text, EVENT_ROOTS)
     if task.retries.when is not None:
         yield LocatedExpression("retries.when", unwrap(task.retries.when), RETRY_ROOTS)
+
+
+def _of_wait(task: Task) -> Iterator[LocatedExpression]:
+    for name, value in task.trigger.kwargs.items() if task.trigger is not None else ():
+        yield from _located(f"trigger: {name}", value, INSTANCE_ROOTS)
+    for name, value in task.run.params.items() if task.run is not None else ():
+        yield from _located(f"run.params: {name}", value, INSTANCE_ROOTS)
 
 
 def _of_program(task: Task) -> Iterator[LocatedExpression]:
@@ -110,7 +116,7 @@ def _of_files(task: Task, *, groups_of_author: bool) -> Iterator[LocatedExpressi
 
 def _of_pod(task: Task, default_image: str | None, *, groups_of_author: bool) -> Iterator[LocatedExpression]:
     """The expressions of image and pod fields. Some take values of the author only (ADR 0059)."""
-    image = None if task.trigger is not None and task.python is None else task.image or default_image
+    image = task.image or default_image if task.has_pod else None
     texts = pod_texts.texts(task.pod)
     steps = task.container.steps if task.container is not None else ()
     named = [

@@ -4,7 +4,8 @@ from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 
-from torpor_crds.models.task import MappedGroup, Task
+from torpor_crds.models.argument import MappedGroup
+from torpor_crds.models.task import Task
 from torpor_crds.models.workflow import WorkflowSpec
 from torpor_expressions import errors, references
 from torpor_expressions.errors import ExpressionError

@@ -32,7 +32,7 @@ DISPLAY_MAX = 253
 
 def constant_arguments(task: Task, scope: Scope) -> tuple[Argument, ...] | TaskOutcome | Pending:
     """The arguments that are equal for all instances."""
-    if task.trigger is not None and task.python is None:
+    if not task.has_pod:
         return trigger_kwargs.event_arguments(task, scope)
     return _from_spec(task, (name for name in task.args if not _differs(task, name)), scope)
 
@@ -41,7 +41,7 @@ def instance_arguments(
     task: Task, items: Sequence[tuple[ExpandedList, MapItem]], scope: Scope
 ) -> tuple[Argument, ...] | TaskOutcome | Pending:
     """The arguments of one instance that differ between instances; `scope` has its `mapping`."""
-    if task.trigger is not None and task.python is None:
+    if not task.has_pod:
         return ()
     own = _from_spec(task, (name for name in task.args if _differs(task, name)), scope)
     if isinstance(own, TaskOutcome | Pending):

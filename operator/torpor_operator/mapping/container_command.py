@@ -188,7 +188,7 @@ def _script(task: Task, field: str, script: str | None, scope: Scope) -> Resolve
 
 def _image(task: Task, scope: Scope) -> Resolved[str | None]:
     """The image of the task, if it contains an expression."""
-    if task.trigger is not None and task.python is None:
+    if not task.has_pod:
         return None
     return _evaluated_image(task, "image", task.image or scope.workflow.spec.image, scope)
 

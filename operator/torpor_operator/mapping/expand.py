@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from torpor_crds.models.argument import ArgumentSource
-from torpor_crds.models.task import MappedGroup, Task
+from torpor_crds.models.argument import ArgumentSource, MappedGroup
+from torpor_crds.models.task import Task
 from torpor_expressions import references
 from torpor_expressions.errors import ExpressionError
 from torpor_expressions.value import JSON, Value

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from torpor_crds.models.argument import Argument
 from torpor_crds.models.files import RunFiles
 from torpor_crds.models.program import Command
+from torpor_crds.models.run_of import ChildRun
 from torpor_crds.models.task import Task
 from torpor_crds.models.taskrun import TriggerCall
 from torpor_expressions.errors import ExpressionError
@@ -23,7 +24,15 @@ from torpor_wire.state import TaskState
 from torpor_operator.expressions import pod_texts, resolve
 from torpor_operator.expressions.context import MAPPING, Pending, Scope
 from torpor_operator.expressions.pod_texts import PodText
-from torpor_operator.mapping import arguments, container_command, expand, file_inputs, size_limits, trigger_kwargs
+from torpor_operator.mapping import (
+    arguments,
+    child_run_params,
+    container_command,
+    expand,
+    file_inputs,
+    size_limits,
+    trigger_kwargs,
+)
 from torpor_operator.mapping.container_command import ContainerCommand
 from torpor_operator.mapping.expand import Allowed, Product
 from torpor_operator.state.task_state import TaskOutcome, failed_by_invalid_json, failed_without_runs, without_runs
@@ -37,6 +46,7 @@ class InstanceInputs:
     trigger: TriggerCall | None
     display_name: str | None
     program: ContainerCommand
+    run: ChildRun | None = None
     files: RunFiles | None = None
 
 
@@ -89,12 +99,13 @@ class TaskInstances:
         if (problem := size_limits.problem(self.task, all_arguments, self.width, files)) is not None:
             return failed_without_runs(self.task.name, Reason.ARGUMENTS_TOO_LARGE, problem)
         trigger = (
-            trigger_kwargs.resolve_trigger(self.task, self.product.items(position), scope)
-            if self.task.trigger
-            else None
+            trigger_kwargs.resolve_trigger(self.task, self.product.items(position), scope) if self.task.wait else None
         )
         if isinstance(trigger, TaskOutcome | Pending):
             return trigger
+        run = child_run_params.resolve_child_run(self.task, self.product.items(position), scope)
+        if isinstance(run, TaskOutcome | Pending):
+            return run
         display_name = arguments.display_name(self.task, scope)
         if isinstance(display_name, TaskOutcome | Pending):
             return display_name
@@ -102,7 +113,7 @@ class TaskInstances:
         if isinstance(program, TaskOutcome | Pending):
             return program
         return InstanceInputs(
-            arguments=all_arguments, trigger=trigger, display_name=display_name, program=program, files=files
+            arguments=all_arguments, trigger=trigger, display_name=display_name, program=program, run=run, files=files
         )
 
 
@@ -113,7 +124,7 @@ def marked(task: Task, scope: Scope) -> TaskInstances:
 
 def _without_values(task: Task) -> InstanceInputs:
     """An instance that runs nothing: its body has the kind of the task, and no evaluated values."""
-    call = TriggerCall(class_name=task.trigger.class_name) if task.trigger and not task.python else None
+    call = TriggerCall(class_name=task.wait.class_name) if task.wait and not task.python else None
     program = ContainerCommand(container=Command() if task.container is not None else None, env=())
     return InstanceInputs(arguments=(), trigger=call, display_name=None, program=program)
 

@@ -29,7 +29,7 @@ Resolved: TypeAlias = "TriggerCall | TaskOutcome | Pending | None"
 
 def resolve_trigger(task: Task, items: Sequence[tuple[ExpandedList, MapItem]], scope: Scope) -> Resolved:
     """The trigger of one instance, whose `mapping` is in the scope; None for a task without a trigger."""
-    call = task.trigger
+    call = task.wait
     if call is None:
         return None
     kwargs = resolve.resolve_value(call.kwargs, scope)
@@ -38,7 +38,7 @@ def resolve_trigger(task: Task, items: Sequence[tuple[ExpandedList, MapItem]], s
     if isinstance(kwargs, ExpressionError):
         return failed_without_runs(task.name, kwargs.reason, f"trigger: {kwargs.message}")
     items_by_name: dict[str, JSON] | str = {}
-    if task.python is None and not resolve.differs_per_instance(call.kwargs):
+    if task.trigger is not None and task.python is None and not resolve.differs_per_instance(call.kwargs):
         items_by_name = _items_by_name(call.kwargs, items)
     if isinstance(items_by_name, str):
         return failed_without_runs(task.name, Reason.EXPAND_INVALID, items_by_name)

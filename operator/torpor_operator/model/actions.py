@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from torpor_crds.models.taskrun import TaskRun
-from torpor_crds.models.workflow import WorkflowStatus
+from torpor_crds.models.workflow import Workflow
 from torpor_expressions.value import JSON
-from torpor_wire.reason import Reason
 from torpor_wire.transitions import Patch
 
 from torpor_operator.model.step_parts import CombineSteps
@@ -113,6 +112,23 @@ class CopyTemplate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CreateChildRun:
+    """Create the Workflow that a TaskRun waits for."""
+
+    taskrun: TaskRun
+    body: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeChildRun:
+    """Set fields of the spec of a run that a task has started; `by_parent`: add or remove the mark of a suspension."""
+
+    run: Workflow
+    fields: Mapping[str, JSON]
+    by_parent: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteWorkflow:
     """Delete a finished Workflow whose TTL has expired."""
 
@@ -154,6 +170,8 @@ Action: TypeAlias = (
     | PatchTaskRun
     | SetFinalizers
     | CopyTemplate
+    | CreateChildRun
+    | ChangeChildRun
     | DeleteWorkflow
     | ArchiveRun
     | PostEvent
@@ -172,6 +190,14 @@ class Evaluate:
 @dataclass(frozen=True, slots=True)
 class ConfirmTaskRun:
     """Find out whether a TaskRun that is not in the cache exists: the cache may lag behind."""
+
+    namespace: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmRun:
+    """Find out whether a run that a task has started and that is not in the cache exists."""
 
     namespace: str
     name: str
@@ -262,39 +288,9 @@ Need: TypeAlias = (
     | ConfirmLogs
     | CombineSteps
     | ConfirmTaskRun
+    | ConfirmRun
     | ConfirmPod
     | ConfirmPods
     | ReadPodWarning
     | ReadClaimWarning
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkflowPlan:
-    """Actions may complete in any order; they are started in the order given.
-
-    While `needs` is not empty, the plan is computed again with the answers, and may have further needs.
-    """
-
-    actions: tuple[Action, ...] = ()
-    needs: tuple[Need, ...] = ()
-    status: WorkflowStatus | None = None
-    events: tuple[PostEvent, ...] = ()
-    again_at: float | None = None
-    waiting: Mapping[str, Reason] = field(default_factory=dict)  # tasks with instances without a slot, and why
-
-
-def requires_role(action: Action) -> bool:
-    """Whether the action requires the role torpor-operator-namespace in the namespace of the Workflow (ADR 0051)."""
-    return not isinstance(action, SetFinalizers | ArchiveRun)
-
-
-def is_urgent(action: Action) -> bool:
-    """Whether the write precedes others of its namespace: it ends, frees or resumes something."""
-    match action:
-        case CreatePod(taskrun=taskrun):
-            return taskrun.status.segment > 0
-        case CreateTaskRun() | CopyTemplate() | PostEvent() | ArchiveRun():
-            return False
-        case _:
-            return True

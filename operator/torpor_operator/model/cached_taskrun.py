@@ -8,7 +8,7 @@ from typing import Any
 from torpor_crds.models.base import Model
 from torpor_crds.models.program import Command
 from torpor_crds.models.taskrun import TaskRun, parse
-from torpor_wire.state import TERMINAL
+from torpor_wire.state import TERMINAL, State
 
 _NO_FIELDS: frozenset[str] = frozenset()
 _NO_COMMAND = Command()
@@ -25,6 +25,8 @@ def read(body: Any) -> TaskRun:
         _set(status, event=None)
         if spec.trigger is not None and status.state in TERMINAL:
             _set(spec.trigger, kwargs="{}")
+    if spec.run is not None and status.state is not State.SCHEDULED:  # the run exists, and has its params
+        _set(spec.run, params="{}")
     if spec.container is not None:
         _set(spec, container=_without_words(spec.container))
     if status.trigger is not None:
@@ -38,6 +40,7 @@ def read(body: Any) -> TaskRun:
         spec.owner,
         spec.retries,
         spec.trigger,
+        spec.run,
         spec.source,
         spec.mark,
         spec.notification,

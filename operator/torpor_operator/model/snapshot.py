@@ -153,6 +153,9 @@ class Snapshot:
     settings: Settings
     now: float
     notifications: Mapping[str, TaskRun] = field(default_factory=dict)  # the TaskRuns that send them, by name
+    children: Mapping[str, tuple[Workflow, ...]] = field(default_factory=dict)  # by uid of the TaskRun: its runs
+    runs_of_root: int = 0  # how many runs the outermost run of this one has in it
+    awaited: bool = False  # whether the task of another run waits for this one
     uncreated: Notice | None = None  # why the last creation of a TaskRun failed
     uncopied: str = ""  # why the API server rejected the copy of the template
 

@@ -5,7 +5,7 @@ A group path is one index of each group that contains a task, outermost first; i
 
 from collections.abc import Mapping, Sequence
 
-from torpor_crds.models.task import MappedGroup
+from torpor_crds.models.argument import MappedGroup
 from torpor_crds.models.workflow import WorkflowSpec
 from torpor_wire import constants
 

@@ -19,8 +19,9 @@ from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL, State
 
 from torpor_operator.expressions.context import Pending
-from torpor_operator.model.actions import Action, CreateTaskRun, DeleteWorkflow, Need, PostEvent, WorkflowPlan
+from torpor_operator.model.actions import Action, CreateTaskRun, DeleteWorkflow, Need, PostEvent
 from torpor_operator.model.snapshot import Snapshot
+from torpor_operator.model.workflow_plan import WorkflowPlan
 from torpor_operator.notifications import due as due_notifications
 from torpor_operator.notifications import messages, receivers
 from torpor_operator.notifications.due import DueNotification

@@ -12,6 +12,9 @@ from torpor_wire.instance_paths import Path
 from torpor_operator.mapping.instances import InstanceInputs
 from torpor_operator.state import marks
 
+_RESULT_OF_RUN = "has(event.result) ? event.result : null"
+"""The result of a task with `run`: that of the run, which has one only if its template has spec.result."""
+
 
 def reference(kind: str, name: str, uid: str) -> dict[str, Any]:
     """The reference to the controlling owner, a Workflow or TaskRun."""
@@ -88,7 +91,8 @@ def _spec(  # noqa: PLR0913 - what a TaskRun is made from
         env=instance.program.env,
         pod_values=instance.program.pod_values,
         trigger=instance.trigger,
-        result=task.result,
+        run=instance.run,
+        result=task.result or (_RESULT_OF_RUN if task.run is not None else None),
         fail_when=task.fail_when,
         service_account=_account(task, account),
         arguments=instance.arguments,
@@ -105,7 +109,7 @@ def _spec(  # noqa: PLR0913 - what a TaskRun is made from
 
 def _image(workflow: Workflow, task: Task, instance: InstanceInputs) -> str | None:
     """The image of the pod, with the values of its expressions; None for a task without a pod."""
-    return None if task.trigger and not task.python else instance.program.image or task.image or workflow.spec.image
+    return None if not task.has_pod else instance.program.image or task.image or workflow.spec.image
 
 
 def _runtime(workflow: Workflow, task: Task) -> Runtime | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from torpor_crds.models.taskrun import TaskRun
+from torpor_crds.models.workflow import Workflow
 from torpor_wire import canonical, constants, deadline, retry, times, transitions, trigger
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL
@@ -28,6 +29,8 @@ class TaskRunView:
     known: Mapping[Need, Answer]
     settings: Settings
     now: float
+    children: tuple[Workflow, ...] = ()  # the runs that it has started
+    runs_of_root: int = 0  # how many runs the outermost run has in it; counted for a TaskRun that starts one
     reads_events: bool = False  # whether the Events of its pod may be read while the pod does not start
 
     @property

@@ -11,7 +11,16 @@ from torpor_wire.state import TERMINAL, State
 from torpor_operator.model.actions import ConfirmPod, ConfirmPods, PatchTaskRun
 from torpor_operator.model.pod import Pod, pod_name
 from torpor_operator.state import marks
-from torpor_operator.taskrun import containers, deferral, pod_failure, pod_startup, retries, step, termination
+from torpor_operator.taskrun import (
+    child_run,
+    containers,
+    deferral,
+    pod_failure,
+    pod_startup,
+    retries,
+    step,
+    termination,
+)
 from torpor_operator.taskrun.step import NOTHING, Step, TaskRunView, combine, deadline_of_attempt
 
 
@@ -31,7 +40,8 @@ def _by_state(view: TaskRunView) -> Step:
         case State.RUNNING:
             return _running(view)
         case State.DEFERRED:
-            return deferral.deferred(view)
+            waiting = deferral.deferred(view)
+            return waiting if view.taskrun.spec.run is None else combine(child_run.check_exists(view), waiting)
         case State.UP_FOR_RETRY:
             return retries.next_attempt(view)
         case _:
@@ -42,6 +52,8 @@ def _scheduled(view: TaskRunView) -> Step:
     """No pod has claimed the segment yet."""
     if (mark := view.taskrun.spec.mark) is not None:
         return _marked(view, mark)
+    if view.taskrun.spec.run is not None and view.waits_first:
+        return child_run.begin(view, view.taskrun.spec.run)
     if view.taskrun.spec.trigger is not None and view.waits_first:
         return deferral.begin(view, view.taskrun.spec.trigger)
     if (expired := step.expired(view)) is not None:

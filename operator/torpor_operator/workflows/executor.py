@@ -23,7 +23,9 @@ from torpor_operator.controller.workqueue import key_of
 from torpor_operator.model.actions import (
     Action,
     ArchiveRun,
+    ChangeChildRun,
     CopyTemplate,
+    CreateChildRun,
     CreatePod,
     CreateTaskRun,
     DeletePod,
@@ -37,9 +39,8 @@ from torpor_operator.model.actions import (
     RemoveSchedulingGate,
     ResumeRun,
     SetFinalizers,
-    is_urgent,
-    requires_role,
 )
+from torpor_operator.model.workflow_plan import is_urgent, requires_role
 from torpor_operator.settings import Settings
 from torpor_operator.workflows.pod_writer import PodWriter
 from torpor_operator.workflows.workflow_writer import WorkflowWriter
@@ -161,6 +162,10 @@ class WorkflowExecutor:
                 await self._workflows.set_finalizers(workflow, action)
             case CopyTemplate():
                 await self._workflows.copy_template(workflow, action)
+            case CreateChildRun():
+                await self._create_child_run(workflow, action)
+            case ChangeChildRun():
+                await self._workflows.change_child(action)
             case DeleteWorkflow():
                 await self._api.delete(WORKFLOWS, *key_of(workflow.metadata), uid=workflow.metadata.uid)
             case ArchiveRun():
@@ -174,16 +179,30 @@ class WorkflowExecutor:
         try:
             stored = await self._create_or_get(workflow, action.body)
         except (errors.Refused, errors.Forbidden, errors.AlreadyExists) as error:
-            if _lacks_role(action, error):
-                raise
-            event = _creation_failed(workflow, action.body["metadata"]["name"], error)
-            # Without the used amount of a quota: it differs at each try, and each difference would be a status write.
-            message = event.message.partition(", requested: ")[0]
-            self._cluster.creation_errors[workflow.metadata.uid] = Notice(reason=event.reason, message=message)
-            await self._post(workflow, event)
+            await self._report_creation(workflow, action, error)
             raise
         self._cluster.creation_errors.pop(workflow.metadata.uid, None)
         self._cluster.taskruns.store.absorb(stored)
+
+    async def _create_child_run(self, workflow: Workflow, action: CreateChildRun) -> None:
+        try:
+            await self._workflows.create_child(action)
+        except (errors.Refused, errors.Forbidden, errors.AlreadyExists) as error:
+            await self._report_creation(workflow, action, error)
+            raise
+        self._cluster.creation_errors.pop(workflow.metadata.uid, None)
+
+    async def _report_creation(
+        self, workflow: Workflow, action: CreateTaskRun | CreateChildRun, error: errors.ApiError
+    ) -> None:
+        """Report an object that cannot be created until somebody acts. A missing role is reported elsewhere."""
+        if _lacks_role(action, error):
+            return
+        event = _creation_failed(workflow, action.body, error)
+        # Without the used amount of a quota: it differs at each try, and each difference would be a status write.
+        message = event.message.partition(", requested: ")[0]
+        self._cluster.creation_errors[workflow.metadata.uid] = Notice(reason=event.reason, message=message)
+        await self._post(workflow, event)
 
     async def _create_or_get(self, workflow: Workflow, body: Object) -> Object:
         """Create a TaskRun, or read the one that an earlier request created."""
@@ -209,13 +228,13 @@ def _lacks_role(action: Action, error: errors.ApiError) -> bool:
     return isinstance(error, errors.Forbidden) and error.lacks_role and requires_role(action)
 
 
-def _creation_failed(workflow: Workflow, name: str, error: errors.ApiError) -> PostEvent:
-    """The Event for a TaskRun that cannot be created until somebody acts. Later passes retry with backoff."""
-    reason = Reason.QUOTA_EXCEEDED if error.exceeds_quota else Reason.LAUNCH_FAILED
+def _creation_failed(workflow: Workflow, body: Object, error: errors.ApiError) -> PostEvent:
+    """The Event for an object that cannot be created until somebody acts. Later passes retry with backoff."""
+    reason, name = Reason.QUOTA_EXCEEDED if error.exceeds_quota else Reason.LAUNCH_FAILED, body["metadata"]["name"]
     return PostEvent(
         regarding=None,
         reason=reason,
-        message=f"TaskRun {name} cannot be created: {error.message}",
+        message=f"{body['kind']} {name} cannot be created: {error.message}",
         warning=True,
         key=f"{workflow.metadata.uid}/{name}/{reason}",
     )

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterable
 from torpor_crds.models.taskrun import TaskRun
 from torpor_crds.models.workflow import Workflow
 from torpor_kubernetes.client.resources import WORKFLOWS
+from torpor_wire.state import TERMINAL, State
 
 from torpor_operator.controller.cluster_cache import ClusterCache, owner_key
-from torpor_operator.controller.workqueue import Key, WorkQueue
+from torpor_operator.controller.workqueue import Key, WorkQueue, key_of
 from torpor_operator.model.pod import Pod
 from torpor_operator.taskrun.cache_index import PoolKey
 from torpor_operator.taskrun.step import TaskRunView
@@ -65,20 +66,27 @@ class WorkflowListener:
         self._uploads = uploads
         self._on_orphaned_pod = on_orphaned_pod
 
-    def on_workflow(self, key: Key, workflow: Workflow | None) -> None:  # noqa: ARG002 - one that cannot be read, too
-        """Enqueue it."""
+    def on_workflow(self, key: Key, workflow: Workflow | None) -> None:
+        """Enqueue it, and the run whose task is about to wait for it."""
         self._queue.add(key)
+        if workflow is not None:
+            self._enqueue_parent(key, workflow, State.SCHEDULED)
 
-    def on_workflow_dropped(self, key: Key, workflow: Workflow | None) -> None:  # noqa: ARG002
-        """Forget it."""
+    def on_workflow_dropped(self, key: Key, workflow: Workflow | None) -> None:
+        """Forget it, and enqueue the run whose task waits for it."""
         self._slots.forget(key)
         self._uploads.forget(key)
         self._queue.add(key)
+        if workflow is not None:
+            self._enqueue_parent(key, workflow, State.DEFERRED)
 
     def on_taskrun(self, taskrun: TaskRun, former: TaskRun | None) -> None:
         """Enqueue its Workflow if its own rules require a pass."""
         self._enqueue_after(taskrun, lambda view: next_pass.after_taskrun(view, former))
         self._recount(taskrun)
+        if taskrun.spec.run is not None and taskrun.status.state in TERMINAL:
+            for child in self._cluster.child_runs([taskrun]).get(taskrun.metadata.uid, ()):
+                self._queue.add(key_of(child.metadata))  # nothing waits for it any more, so its TTL counts
         if former is not None:
             self._recount(former)
 
@@ -106,6 +114,13 @@ class WorkflowListener:
             self._queue.add(owner_key(taskrun))
         elif moment is not None:
             self._queue.add_at(owner_key(taskrun), moment)
+
+    def _enqueue_parent(self, key: Key, child: Workflow, state: State) -> None:
+        """Enqueue the run that contains a run, if the state of its TaskRun is this one."""
+        parent = child.spec.parent
+        taskrun = None if parent is None else self._cluster.taskruns.store.by_uid(parent.uid)
+        if taskrun is not None and taskrun.metadata.namespace == key.namespace and taskrun.status.state is state:
+            self._queue.add(owner_key(taskrun))
 
     def _recount(self, taskrun: TaskRun) -> None:
         if taskrun.spec.pool is not None:

@@ -19,7 +19,7 @@ from torpor_operator.controller.context import ControllerContext
 from torpor_operator.controller.reconcile_loop import Loop
 from torpor_operator.controller.workqueue import Key, WorkQueue
 from torpor_operator.graph.dag import Graph, GraphProblem
-from torpor_operator.model.actions import CreateTaskRun, Evaluate, Need, PostEvent, WorkflowPlan
+from torpor_operator.model.actions import CreateTaskRun, Evaluate, Need, PostEvent
 from torpor_operator.model.snapshot import (
     Answer,
     NamespaceFacts,
@@ -29,6 +29,7 @@ from torpor_operator.model.snapshot import (
     Snapshot,
     TemplateRead,
 )
+from torpor_operator.model.workflow_plan import WorkflowPlan
 from torpor_operator.quarantine.object_ref import ObjectRef
 from torpor_operator.taskrun import retry_rules
 from torpor_operator.workflows.executor import WorkflowExecutor

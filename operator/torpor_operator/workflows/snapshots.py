@@ -39,6 +39,9 @@ class WorkflowSnapshots:
             pods={taskrun.metadata.uid: cluster.pods_of(taskrun) for taskrun in taskruns},
             unconfirmed_pods={owner: name for owner, name in cluster.unconfirmed_pods.items() if owner in taskrun_uids},
             created=cluster.seen.instances(uid, workflow.status.clears),
+            children=cluster.child_runs(taskruns),
+            runs_of_root=cluster.runs_of_root(workflow),
+            awaited=cluster.is_awaited(workflow),
             uncreated=cluster.creation_errors.get(uid),
             uncopied=cluster.copy_errors.get(uid, ""),
             # Each TaskRun asks for its pool, each task for the slots of its pool: compute both once.
@@ -65,4 +68,5 @@ class WorkflowSnapshots:
             known={},
             settings=context.settings,
             now=context.api.clock.now(),
+            children=context.cluster.child_runs([taskrun]).get(taskrun.metadata.uid, ()),
         )

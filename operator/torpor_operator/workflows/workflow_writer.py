@@ -8,11 +8,19 @@ from torpor_expressions.value import JSON
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api, Object
 from torpor_kubernetes.client.resources import WORKFLOWS
+from torpor_wire import constants
 
 from torpor_operator.controller.cluster_cache import ClusterCache
 from torpor_operator.controller.cluster_writer import preconditions
 from torpor_operator.controller.workqueue import key_of
-from torpor_operator.model.actions import CopyTemplate, RemoveAnnotation, SetFinalizers
+from torpor_operator.model.actions import (
+    ChangeChildRun,
+    CopyTemplate,
+    CreateChildRun,
+    RemoveAnnotation,
+    SetFinalizers,
+)
+from torpor_operator.taskrun import child_run
 
 
 class WorkflowWriter:
@@ -53,6 +61,33 @@ class WorkflowWriter:
             if _is_rejection(error):
                 self._cluster.copy_errors[workflow.metadata.uid] = error.message
             raise
+
+    async def create_child(self, action: CreateChildRun) -> None:
+        """Create the run of a TaskRun, or read the one that an earlier request created."""
+        namespace, name = action.taskrun.metadata.namespace, action.body["metadata"]["name"]
+        try:
+            stored = await self._api.create(WORKFLOWS, namespace, action.body)
+        except errors.AlreadyExists:
+            stored = await self._api.get(WORKFLOWS, namespace, name)
+            if not child_run.is_same_run(stored, action.taskrun):
+                message = f"a Workflow named {name} exists that is not the run of this task; delete it"
+                raise errors.AlreadyExists(message) from None
+        self._cluster.store_workflow(stored)
+
+    async def change_child(self, action: ChangeChildRun) -> None:
+        """Set fields of the spec of a child run, unless it has changed."""
+        run = action.run
+        ops: list[Object] = [
+            {"op": "add", "path": f"/spec/{name}", "value": value} for name, value in action.fields.items()
+        ]
+        path = f"/metadata/annotations/{constants.SUSPENDED_BY_PARENT.replace('/', '~1')}"
+        if action.by_parent:
+            if not run.metadata.annotations:
+                ops.append({"op": "add", "path": "/metadata/annotations", "value": {}})
+            ops.append({"op": "add", "path": path, "value": "true"})
+        elif action.by_parent is not None:
+            ops.append({"op": "remove", "path": path})
+        await self._patch(run, [*preconditions(run.metadata), *ops])
 
     async def remove_annotation(self, workflow: Workflow, action: RemoveAnnotation) -> None:
         """Remove an annotation, unless its value has changed."""

@@ -145,6 +145,8 @@ class SimulatedApiServer:
         return response
 
     def _stale(self, request: ApiRequest, changes: int) -> Response | None:
+        if self.fake._routes.discovery(request.path):
+            return None
         route = self.fake._routes.resolve(request.path)
         if route.name:
             return None

@@ -157,6 +157,6 @@ async def triggerer(
 @cache
 def _registry() -> registry.Registry:
     loaded = registry.load({})
-    known: dict[str, Any] = {name: loaded.find(name) for name in ("time", "duration", "cron")}
+    known: dict[str, Any] = {name: loaded.find(name) for name in ("time", "duration", "cron", "workflow")}
     scripted = {"odd": ScriptedTrigger, "odd_many": ScriptedBatchTrigger, "log": LogTrigger, "bell": BellTrigger}
     return registry.Registry(known | scripted)

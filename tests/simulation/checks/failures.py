@@ -29,9 +29,9 @@ def judge_retry(expect: Expect, before: Object, after: Object, description: str)
 def judge_run(expect: Expect, flow: Object) -> None:
     """A run that has ended failed if a task failed that may not, and not because of one that may."""
     name, status = flow["metadata"]["name"], flow["status"]
-    may_fail = {task["name"] for task in flow["spec"]["tasks"] if task.get("mayFail")}
-    hooks = {task["name"] for task in flow["spec"]["tasks"] if "hook" in task}
-    broken = {task["name"]: task["state"] for task in status["tasks"] if task["state"] in TASK_BROKEN}
+    may_fail = {task["name"] for task in flow["spec"].get("tasks", ()) if task.get("mayFail")}
+    hooks = {task["name"] for task in flow["spec"].get("tasks", ()) if "hook" in task}
+    broken = {task["name"]: task["state"] for task in status.get("tasks", ()) if task["state"] in TASK_BROKEN}
     decisive = {
         task for task, state in broken.items() if task not in may_fail | hooks and state != TaskState.UPSTREAM_FAILED
     }

@@ -51,9 +51,9 @@ def _judge_hook(simulation: "Simulation", flow: Object) -> None:
     """The hook of a run that was stopped has run, whatever became of it; that of one that was cancelled need not."""
     status = flow["status"]
     description = next(entry["message"] for entry in status["conditions"] if entry["type"] == "Succeeded")
-    hooks = {task["name"] for task in flow["spec"]["tasks"] if "hook" in task}
+    hooks = {task["name"] for task in flow["spec"].get("tasks", ()) if "hook" in task}
     if description == "spec.stop was set":
-        idle = [entry["name"] for entry in status["tasks"] if entry["name"] in hooks and not entry["created"]]
+        idle = [entry["name"] for entry in status.get("tasks", ()) if entry["name"] in hooks and not entry["created"]]
         simulation.checker.expect("I5", not idle, f"{flow['metadata']['name']} was stopped, and {idle} did not run")
 
 
@@ -67,7 +67,7 @@ def _judge_group_paths(simulation: "Simulation", flow: Object) -> None:
             ran[run["spec"]["task"]].add(path_of(run))
         if run["status"]["state"] == State.SKIPPED:
             skipped[run["spec"]["task"]].add(path_of(run))
-    may_fail = {task["name"] for task in flow["spec"]["tasks"] if task.get("mayFail")}
+    may_fail = {task["name"] for task in flow["spec"].get("tasks", ()) if task.get("mayFail")}
     for task, before in (entry for entry in shape.unhindered() if entry[0] not in may_fail):
         for group_path in _due(shape, task, before, ran):
             description = f"{task} did not run at {group_path}, where all before it succeeded"

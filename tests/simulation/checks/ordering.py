@@ -41,7 +41,10 @@ class Order:
         """What a Workflow asks for."""
         uid = flow["metadata"]["uid"]
         if uid not in self._shapes:
-            self._shapes[uid] = Shape(flow["spec"])
+            shape = Shape(flow["spec"])
+            if "tasks" not in flow["spec"]:  # the run has not copied its template yet
+                return shape
+            self._shapes[uid] = shape
         return self._shapes[uid]
 
     def workflow(self, before: Object | None, after: Object) -> None:

@@ -22,7 +22,7 @@ class Shape:
     """Of one `spec`."""
 
     def __init__(self, spec: Object) -> None:
-        self._tasks = {task["name"]: task for task in spec["tasks"]}
+        self._tasks = {task["name"]: task for task in spec.get("tasks", ())}
         self._groups = {group["name"]: group for group in spec.get("groups", ())}
         self.chains = {name: self._around(task.get("group")) for name, task in self._tasks.items()}
         self.before = {name: self._upstream(name) | self._producers(name) for name in self._tasks}

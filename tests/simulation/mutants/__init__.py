@@ -5,6 +5,7 @@ interpreter; the tested code does not know of mutants.
 """
 
 from tests.simulation.mutants import (
+    child_runs,
     containers,
     failures,
     group_paths,
@@ -32,6 +33,7 @@ MUTANTS = (
     *schedules.MUTANTS,
     *marks.MUTANTS,
     *failures.MUTANTS,
+    *child_runs.MUTANTS,
     *containers.MUTANTS,
 )
 

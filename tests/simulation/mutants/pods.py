@@ -4,9 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 from torpor_operator.model import pod as pods
-from torpor_operator.model.actions import WorkflowPlan
 from torpor_operator.model.pod import Pod
 from torpor_operator.model.snapshot import Snapshot
+from torpor_operator.model.workflow_plan import WorkflowPlan
 from torpor_operator.state import conditions
 from torpor_operator.taskrun import containers, pod_builder, pod_failure, step, transitions
 from torpor_operator.workflows import pod_writer

@@ -93,7 +93,7 @@ def delete_run(simulation: "Simulation", run: Object) -> None:
 
 def clear(simulation: "Simulation") -> None:
     """A person asks for something to run again, or for what is not there."""
-    flows = simulation.fake.history.of_kind(collection(WORKFLOWS))
+    flows = [flow for flow in simulation.fake.history.of_kind(collection(WORKFLOWS)) if "tasks" in flow["spec"]]
     if not flows:
         return
     flow = simulation.rng.choice(flows)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from torpor_kubernetes.client.resources import WORKFLOWS
 from torpor_local.apiserver.history import Object
 
-from tests.simulation.scenarios import random_containers, random_workflows, schedule_edits
+from tests.simulation.scenarios import random_child_runs, random_containers, random_workflows, schedule_edits
 
 if TYPE_CHECKING:
     from tests.simulation.simulation import Simulation
@@ -17,6 +17,8 @@ def populate(simulation: "Simulation") -> None:
     if simulation.scheduled:
         schedule_edits.arrange(simulation)
         return
+    if simulation.seed >= random_child_runs.FIRST_SEED:
+        random_child_runs.put_templates(simulation.rng, simulation.fake)
     for number in range(simulation.rng.choice((1, 1, 2))):
         body = _workflow(simulation, f"run-{number}")
         random_workflows.make_room(simulation.fake, body)
@@ -26,6 +28,8 @@ def populate(simulation: "Simulation") -> None:
 
 
 def _workflow(simulation: "Simulation", name: str) -> Object:
+    if simulation.seed >= random_child_runs.FIRST_SEED:
+        return random_child_runs.workflow(simulation.rng, name)
     if simulation.seed >= random_containers.FIRST_SEED:
         return random_containers.workflow(simulation.rng, name)
     return random_workflows.workflow(simulation.rng, name, short_pods=simulation.archive.installed)

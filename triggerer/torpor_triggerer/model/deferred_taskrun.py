@@ -58,7 +58,7 @@ class TriggerWait:
     `resumes`: a pod or the Schedule continues after the event, else the task ends. `of_schedule`: it is the source of a
     Schedule. `of_container`: the pod receives the event in its environment. `on_timeout`: a pod also continues after a
     timeout. `timeout_is_final`: no attempt follows a timeout. `account`: the ServiceAccount that must be allowed to
-    read the Secrets.
+    read the Secrets. `run_depth`: how many runs contain the run that the wait is for; 0 for any other wait.
     """
 
     namespace: str
@@ -76,6 +76,7 @@ class TriggerWait:
     resumes: bool
     of_schedule: bool = False
     of_container: bool = False
+    run_depth: int = 0
     on_timeout: bool
     timeout_is_final: bool
     expressions: EndExpressions | None
@@ -151,6 +152,7 @@ def parse(raw: Mapping[str, Any]) -> TriggerWait:
         resumes=spec.python is not None or spec.container is not None or spec.schedule is not None,
         of_schedule=spec.schedule is not None,
         of_container=spec.container is not None,
+        run_depth=spec.run.depth if spec.run is not None else 0,
         on_timeout=status.next is not None and status.next.on_timeout is not None,
         timeout_is_final=status.next is not None and bool(status.next.timeout_is_final),
         expressions=_end_expressions(spec),

@@ -39,6 +39,7 @@ class _Common(NamedTuple):
     resumes: bool
     of_schedule: bool
     of_container: bool
+    run_depth: int
     on_timeout: bool
     timeout_is_final: bool
     result: str | None
@@ -70,6 +71,11 @@ class PackedWait:
     def class_name(self) -> str:
         """The registered name of its trigger; empty if it has none."""
         return self._common.class_name
+
+    @property
+    def run_depth(self) -> int:
+        """How many runs contain the run that it is for; 0 for any other wait."""
+        return self._common.run_depth
 
     @property
     def cancelled(self) -> bool:
@@ -121,6 +127,7 @@ class PackedWait:
             resumes=common.resumes,
             of_schedule=common.of_schedule,
             of_container=common.of_container,
+            run_depth=common.run_depth,
             on_timeout=common.on_timeout,
             timeout_is_final=common.timeout_is_final,
             expressions=_expressions(common, texts),
@@ -155,6 +162,7 @@ def _common(wait: TriggerWait) -> _Common:
         resumes=wait.resumes,
         of_schedule=wait.of_schedule,
         of_container=wait.of_container,
+        run_depth=wait.run_depth,
         on_timeout=wait.on_timeout,
         timeout_is_final=wait.timeout_is_final,
         result=expressions.result if expressions else None,

@@ -5,7 +5,9 @@ ends twice, here or elsewhere, loses its second write. If there are more waits t
 namespace run, equally many of each; a run that has to make room returns to the queue.
 """
 
+import heapq
 import logging
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
 
@@ -21,7 +23,11 @@ log = logging.getLogger(__name__)
 
 
 class Scheduler:
-    """All runs and timers of this process: at most `capacity`, not counting runs whose outcome is being written."""
+    """All runs and timers of this process: at most `capacity`, not counting runs whose outcome is being written.
+
+    Waits for runs that tasks have started have slots of their own, `capacity` for each depth: a wait must not queue
+    behind one that ends only after it.
+    """
 
     def __init__(
         self,
@@ -34,7 +40,9 @@ class Scheduler:
         self._find = find
         self._now = now
         self._shards: frozenset[int] = frozenset()
-        self._capacity: FairSlots[PackedWait] = FairSlots(capacity, age, lambda wait: wait.namespace)
+        self._slots: defaultdict[int, FairSlots[PackedWait]] = defaultdict(
+            lambda: FairSlots(capacity, age, lambda wait: wait.namespace)
+        )
         self._runs: dict[ObjectKey, WaitRun] = {}
         self._timers: dict[ObjectKey, Timer[Timed]] = {}
         self._queued: dict[ObjectKey, PackedWait] = {}
@@ -65,7 +73,7 @@ class Scheduler:
 
     def queue(self) -> Iterator[PackedWait]:
         """Return all waits without a slot, oldest first."""
-        keys = (wait.key for wait in self._capacity.queue())
+        keys = (wait.key for wait in heapq.merge(*(slots.queue() for slots in self._slots.values()), key=age))
         return (self._queued[key] for key in keys if key in self._queued)
 
     def find(self, key: ObjectKey) -> WaitRun | None:
@@ -158,7 +166,7 @@ class Scheduler:
 
     def _serve(self, key: ObjectKey, wait: PackedWait) -> None:
         wait.since = _interned_second(int(counts_from(wait, self._now())))
-        without_slot = self._capacity.enter(wait)
+        without_slot = self._slots[wait.run_depth].enter(wait)
         if without_slot is not None and without_slot.key != key:
             self._return_to_queue(without_slot.key)
         elif without_slot is not None and not wait.cancelled:
@@ -183,7 +191,7 @@ class Scheduler:
 
     def _free_slot(self, wait: PackedWait) -> PackedWait | None:
         """Return the queued wait that gets its slot."""
-        next_wait = self._capacity.leave(wait)
+        next_wait = self._slots[wait.run_depth].leave(wait)
         return None if next_wait is None else self._queued.pop(next_wait.key, None)
 
     def _start(self, key: ObjectKey, wait: PackedWait) -> None:

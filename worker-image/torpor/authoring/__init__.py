@@ -5,7 +5,7 @@ A function with `@workflow` builds the same object as the YAML, and has no runti
 references to their results. No process of the cluster imports this package.
 """
 
-from torpor.authoring.build import container, group, python, results, stored_file, text, wait
+from torpor.authoring.build import container, group, python, results, run, stored_file, text, wait
 from torpor.authoring.reference import expression
 from torpor.authoring.workflow import Workflow, workflow
 
@@ -16,6 +16,7 @@ __all__ = [
     "group",
     "python",
     "results",
+    "run",
     "stored_file",
     "text",
     "wait",

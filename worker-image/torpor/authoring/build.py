@@ -196,6 +196,15 @@ def wait(class_name: str, *, timeout: str | None = None, kwargs: Fields | None =
 
 
 @TaskFunction
+def run(template: str, *, timeout: str | None = None, params: Fields | None = None, **arguments: Any) -> Any:
+    """Run a WorkflowTemplate. `params` has those of its params that are called `template`, `timeout` or `params`."""
+    required("run(...)")
+    arguments |= params or {}
+    call = {"templateRef": {"name": template}, "params": arguments, "timeout": timeout}
+    return {"name": template.replace("-", "_"), "run": {key: call[key] for key in call if call[key]}}
+
+
+@TaskFunction
 def container(  # noqa: PLR0913 - the fields of a container
     image: str,
     *,

@@ -32,9 +32,10 @@ class _End(BaseTrigger):
     kind: str
     registered: str
 
-    def __init__(self, name: str, *, state: Literal["succeeded"] | None = None) -> None:
+    def __init__(self, name: str, *, state: Literal["succeeded"] | None = None, whole: bool = False) -> None:
         self.name = arguments.text(name, "name", most=253)
         self.state = _state(state)
+        self.whole = _flag(whole)
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
         """Return the given arguments."""
@@ -69,12 +70,20 @@ class _End(BaseTrigger):
         return event | self._result(status, event)
 
     def _result(self, status: Mapping[str, Any], event: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the result, if there is one; one that does not fit, or is in the archive, is `truncated`."""
+        """Return the result, if there is one; one that does not fit, or is in the archive, is `truncated`.
+
+        Raises RunFailedError for a result in the archive that was to be whole.
+        """
         text = status.get("result")
         if not isinstance(text, str):
+            if status.get("stored") and self.whole:
+                raise RunFailedError(
+                    f"the result of {self.kind} {self.name} is in the archive, which an event cannot have; set `result`"
+                    " of the task, such as event.name, and fetch the result by torpor result"
+                )
             return {"truncated": True} if status.get("stored") else {}
         result = {"result": json.loads(text)}
-        fits = len(canonical.plain({**event, **result}).encode()) <= constants.EVENT_MAX
+        fits = self.whole or len(canonical.plain({**event, **result}).encode()) <= constants.EVENT_MAX
         return result if fits else {"truncated": True}
 
 
@@ -94,6 +103,8 @@ class WorkflowEnd(_End):
             ends do not count.
         labels: Labels of Workflows of the same namespace.
         cursor: The position after the last event, or a time.
+        whole: Whether the event has a result of up to 8 kB even if it exceeds the limit of an event. A result in the
+            archive then fails the wait.
     """
 
     kind = "Workflow"
@@ -106,11 +117,12 @@ class WorkflowEnd(_End):
         state: Literal["succeeded"] | None = None,
         labels: Mapping[str, str] | None = None,
         cursor: Cursor = UNSET,
+        whole: bool = False,
     ) -> None:
         if name is not None and labels is None:
-            super().__init__(name, state=state)
+            super().__init__(name, state=state, whole=whole)
         elif name is None and labels is not None:
-            self.name, self.state = "", _state(state)
+            self.name, self.state, self.whole = "", _state(state), _flag(whole)
         else:
             raise ValueError("give either name or labels")
         self.labels = None if labels is None else _labels(labels)
@@ -223,3 +235,9 @@ def _state(state: object) -> str | None:
     if state is not None and state != SUCCEEDED:
         raise ValueError(f"state must be {SUCCEEDED}, or omitted for any end; not {state!r:.100}")
     return None if state is None else SUCCEEDED
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"whole must be true or false, not {value!r:.100}")
+    return value

@@ -7,7 +7,7 @@ from torpor_wire import constants
 
 from torpor_client.changes import template_params
 
-_DROPPED = frozenset({"suspend", "stop", "cancel", "runOf"})
+_DROPPED = frozenset({"suspend", "stop", "cancel", "runOf", "parent"})
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _PREFIX_MAX = 57
 """A generated name has 63 characters at most, five of them random."""

@@ -14,8 +14,8 @@ from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
 from torpor_operator.model import task_groups
-from torpor_operator.model.actions import WorkflowPlan
 from torpor_operator.model.snapshot import Snapshot
+from torpor_operator.model.workflow_plan import WorkflowPlan
 from torpor_operator.state import marks
 from torpor_operator.state.task_state import TaskOutcome
 from torpor_operator.taskrun import termination

@@ -19,9 +19,10 @@ from torpor_wire.reason import Reason
 from torpor_wire.state import TASK_BROKEN, State
 
 from torpor_operator.graph.dag import Graph
-from torpor_operator.model.actions import RemoveAnnotation, ResumeRun, WorkflowPlan
+from torpor_operator.model.actions import RemoveAnnotation, ResumeRun
 from torpor_operator.model.snapshot import Snapshot
 from torpor_operator.model.task_groups import common
+from torpor_operator.model.workflow_plan import WorkflowPlan
 from torpor_operator.state import instance_indexes
 from torpor_operator.workflows.plan import clear, events, status, task_order
 from torpor_operator.workflows.plan.run_context import RunContext

@@ -19,8 +19,9 @@ from torpor_wire.state import State
 from torpor_operator.expressions import pod_texts
 from torpor_operator.expressions.pod_texts import PodText
 from torpor_operator.model import volume_claims
-from torpor_operator.model.actions import Action, CreatePod, CreateTaskRun, Need, PostEvent, WorkflowPlan
+from torpor_operator.model.actions import Action, CreatePod, CreateTaskRun, Need, PostEvent
 from torpor_operator.model.snapshot import PodContext, Snapshot
+from torpor_operator.model.workflow_plan import WorkflowPlan
 from torpor_operator.taskrun import pod_builder, pod_startup, step, transitions
 from torpor_operator.taskrun.step import Step, TaskRunView, earliest
 from torpor_operator.workflows.plan.task_plan import TaskPlan
@@ -131,6 +132,8 @@ def view_of(snapshot: Snapshot, name: str) -> TaskRunView:
         known=snapshot.known,
         settings=snapshot.settings,
         now=snapshot.now,
+        children=snapshot.children.get(taskrun.metadata.uid, ()),
+        runs_of_root=snapshot.runs_of_root,
     )
 
 
@@ -201,9 +204,9 @@ def _holds_slot(snapshot: Snapshot, view: TaskRunView) -> bool:
         case State.RUNNING:
             return True
         case State.DEFERRED:
-            return snapshot.workflow.spec.count_deferred
+            return snapshot.workflow.spec.count_deferred or view.taskrun.spec.run is not None
         case State.SCHEDULED if view.waits_first:
-            return snapshot.workflow.spec.count_deferred
+            return snapshot.workflow.spec.count_deferred or view.taskrun.spec.run is not None
         case State.SCHEDULED:
             return view.current_pod is not None
         case _:

@@ -14,16 +14,9 @@ from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL
 
 from torpor_operator.model import volume_claims
-from torpor_operator.model.actions import (
-    Action,
-    ArchiveRun,
-    ConfirmArchived,
-    DeleteWorkflow,
-    PostEvent,
-    SetFinalizers,
-    WorkflowPlan,
-)
+from torpor_operator.model.actions import Action, ArchiveRun, ConfirmArchived, DeleteWorkflow, PostEvent, SetFinalizers
 from torpor_operator.model.snapshot import Presence, RunArchived, RunNotArchived, Snapshot
+from torpor_operator.model.workflow_plan import WorkflowPlan
 from torpor_operator.state import conditions
 from torpor_operator.state.conditions import ARCHIVED
 from torpor_operator.taskrun import termination
@@ -111,7 +104,7 @@ def _with_condition(snapshot: Snapshot, value: str, reason: Reason, message: str
 def apply_ttl(snapshot: Snapshot, plan: WorkflowPlan, completed: str) -> WorkflowPlan:
     """The plan of a finished run with its deletion, once the TTL has expired."""
     workflow, ttl = snapshot.workflow, snapshot.workflow.spec.ttl_after_finished
-    if not ttl:
+    if not ttl or snapshot.awaited:
         return plan
     due = times.epoch(completed) + times.seconds(ttl)
     if snapshot.now < due:

@@ -4,7 +4,7 @@ from torpor_crds.models.workflow import TaskStatus
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL
 
-from torpor_operator.model.actions import WorkflowPlan
+from torpor_operator.model.workflow_plan import WorkflowPlan
 from torpor_operator.state import instance_indexes, task_state
 from torpor_operator.taskrun import termination
 from torpor_operator.workflows.plan import clear, dispatch, events, status

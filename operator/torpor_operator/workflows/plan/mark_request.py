@@ -18,8 +18,9 @@ from torpor_wire.state import TASK_ENDED, TERMINAL
 from torpor_wire.text import printable_line
 
 from torpor_operator.graph.dag import Graph
-from torpor_operator.model.actions import RemoveAnnotation, ResumeRun, WorkflowPlan
+from torpor_operator.model.actions import RemoveAnnotation, ResumeRun
 from torpor_operator.model.snapshot import Snapshot
+from torpor_operator.model.workflow_plan import WorkflowPlan
 from torpor_operator.state import marks
 from torpor_operator.state.marks import MarkRequest
 from torpor_operator.workflows.plan import clear_request, events, status

@@ -12,10 +12,12 @@ from torpor_crds.models.workflow import Workflow, WorkflowStatus
 from torpor_wire import times
 from torpor_wire.reason import Reason
 
-from torpor_operator.model.actions import ReadVariables, WorkflowPlan, requires_role
+from torpor_operator.model.actions import ReadVariables
 from torpor_operator.model.snapshot import Snapshot
+from torpor_operator.model.workflow_plan import WorkflowPlan, requires_role
 from torpor_operator.notifications.decide import add_notifications
 from torpor_operator.state import conditions
+from torpor_operator.taskrun import child_run
 from torpor_operator.workflows.plan import (
     active_run,
     clear_request,
@@ -52,6 +54,8 @@ def plan(snapshot: Snapshot, build_graph: BuildGraph = build_graph) -> WorkflowP
     """
     run = RunContext(snapshot, build_graph)
     decided = next(decided for decide in DECISIONS if (decided := decide(run)) is not None)
+    if changes := child_run.propagate(snapshot):
+        decided = replace(decided, actions=(*decided.actions, *changes))
     notified = add_notifications(snapshot, decided)
     return _hold(snapshot, notified) if snapshot.not_ready else notified
 

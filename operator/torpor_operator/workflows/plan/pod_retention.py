@@ -14,9 +14,10 @@ from torpor_wire import times
 from torpor_wire.enums import LogMode
 from torpor_wire.state import State
 
-from torpor_operator.model.actions import ConfirmLogs, DeleteWorkflow, WorkflowPlan
+from torpor_operator.model.actions import ConfirmLogs, DeleteWorkflow
 from torpor_operator.model.pod import Pod, pod_name
 from torpor_operator.model.snapshot import SettledLogs, Snapshot
+from torpor_operator.model.workflow_plan import WorkflowPlan
 from torpor_operator.settings import Settings
 from torpor_operator.taskrun import step
 from torpor_operator.taskrun.step import earliest

@@ -11,8 +11,9 @@ from torpor_wire.reason import Reason
 from torpor_wire.state import RunState
 
 from torpor_operator.expressions.context import Pending
-from torpor_operator.model.actions import PostEvent, ReadNamespace, SetFinalizers, WorkflowPlan
+from torpor_operator.model.actions import PostEvent, ReadNamespace, SetFinalizers
 from torpor_operator.model.snapshot import NamespaceFacts
+from torpor_operator.model.workflow_plan import WorkflowPlan
 from torpor_operator.task_defaults import DefaultsError, parse_defaults
 from torpor_operator.workflows.plan import invalid_run, status
 from torpor_operator.workflows.plan.run_context import RunContext

@@ -14,13 +14,14 @@ from torpor_wire.state import RunState
 from torpor_operator.expressions.context import Pending
 from torpor_operator.mapping import template_params
 from torpor_operator.mapping.template_params import InvalidParams
-from torpor_operator.model.actions import CopyTemplate, ReadTemplate, WorkflowPlan
+from torpor_operator.model.actions import CopyTemplate, ReadTemplate
 from torpor_operator.model.snapshot import Presence, TemplateSource, UnreadableTemplate
+from torpor_operator.model.workflow_plan import WorkflowPlan
 from torpor_operator.workflows.plan import invalid_run, run_start
 from torpor_operator.workflows.plan.run_context import RunContext
 from torpor_operator.workflows.plan.status import RunVerdict
 
-RUN_FIELDS = frozenset({"templateRef", "runOf", "params", "suspend", "stop", "cancel"})
+RUN_FIELDS = frozenset({"templateRef", "runOf", "parent", "params", "suspend", "stop", "cancel"})
 """Fields of the spec that a run of a template has of its own."""
 
 

@@ -34,9 +34,9 @@ def nest(depth: int) -> list[dict[str, Any]]:
 REJECTED: dict[str, tuple[dict[str, Any], str]] = {
     "two bodies": (
         workflow(_PYTHON | {"container": {"command": ["x"]}}),
-        "task b: a task has exactly one body: python, container, or trigger. A trigger may also come before python",
+        "task b: a task has exactly one body: python, container, trigger, or run. A trigger may also come before",
     ),
-    "no body": (workflow({"name": "a"}), "task a: a task has exactly one body: python, container, or trigger."),
+    "no body": (workflow({"name": "a"}), "task a: a task has exactly one body: python, container, trigger, or run."),
     "a container after a trigger": (
         workflow(_TRIGGER | {"image": "x", "container": {"command": ["x"]}}),
         "task a: a task has exactly one body",
@@ -189,7 +189,7 @@ REJECTED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "expanded and constant": (
         workflow(_PYTHON | {"args": {"x": 1}, "expand": [{"name": "x", "over": [1, 2]}]}),
-        "task b: argument x is in both expand and args or trigger.kwargs; remove one",
+        "task b: argument x is in both expand and args, trigger.kwargs or run.params; remove one",
     ),
     "mapped over a text": (
         workflow(_PYTHON | {"expand": [{"name": "x", "over": "a, b"}]}),

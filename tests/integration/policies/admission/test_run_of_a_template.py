@@ -11,6 +11,7 @@ from tests.support.templates import cases as template_cases
 from tests.support.templates.cases import DATE, FITS, MISFITS
 
 _TRIGGER = {"name": "a", "trigger": {"class": "time"}}
+_PARENT = {"workflow": "outer", "taskRun": "outer-a-1", "uid": "u", "depth": 1, "root": "r"}
 _EVENT = {"schedule": "nightly", "uid": "u", "at": "2026-11-20T02:00:00Z"}
 
 
@@ -131,6 +132,16 @@ def test_only_the_operator_sets_the_event(server: Server, namespace: str, editor
     assert "only the operator can set it: remove spec.runOf" in answer.message
     operator = server.token("torpor-system", "torpor-operator")
     create(server, namespace, template_cases.run(DATE, runOf=_EVENT), token=operator).expect(201)
+
+
+def test_only_the_operator_sets_the_parent(server: Server, namespace: str, editor: str) -> None:
+    answer = create(server, namespace, template_cases.run(DATE, parent=_PARENT), token=editor)
+    assert answer.status == 403
+    assert "only the operator can set it: remove spec.parent" in answer.message
+    operator = server.token("torpor-system", "torpor-operator")
+    create(server, namespace, template_cases.run(DATE, parent=_PARENT), token=operator).expect(201)
+    moved = change(server, namespace, {"parent": {"depth": 0}}, token=operator)
+    assert "spec.parent cannot change" in moved.message
 
 
 def test_the_event_and_the_template_of_a_run_cannot_change(server: Server, namespace: str) -> None:

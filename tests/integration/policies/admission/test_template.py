@@ -98,11 +98,11 @@ def test_an_embedded_workflow_is_validated(server: Server, namespace: str, kind:
         ({"params": {"a": 1}}, "spec.workflow: set tasks"),
         (
             {"tasks": [_TRIGGER], "templateRef": {"name": "x"}},
-            "spec.workflow: templateRef and runOf are fields of a run",
+            "spec.workflow: templateRef, runOf and parent are fields of a run",
         ),
         (
             {"tasks": [_TRIGGER], "runOf": {"schedule": "s", "uid": "u", "at": "2026-11-01T00:00:00Z"}},
-            "spec.workflow: templateRef and runOf are fields of a run; remove them",
+            "spec.workflow: templateRef, runOf and parent are fields of a run; remove them",
         ),
         *(
             ({"tasks": [_TRIGGER], field: True}, "spec.workflow: suspend, stop and cancel are fields of a run")

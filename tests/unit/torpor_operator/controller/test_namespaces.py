@@ -11,7 +11,8 @@ from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.transport import JSON, Response
 from torpor_operator.controller.namespaces import Namespaces
 from torpor_operator.controller.workqueue import Key
-from torpor_operator.model.actions import CreateTaskRun, ResumeRun, SetFinalizers, requires_role
+from torpor_operator.model.actions import CreateTaskRun, ResumeRun, SetFinalizers
+from torpor_operator.model.workflow_plan import requires_role
 from torpor_operator.settings import Settings
 from torpor_operator.workflows.plan import planner
 from torpor_wire import constants

@@ -11,8 +11,8 @@ from torpor_kubernetes.client.resources import EVENTS, PODS, TASKRUNS
 from torpor_operator.expressions import context
 from torpor_operator.mapping import size_limits
 from torpor_operator.model import cached_taskrun
-from torpor_operator.model.actions import WorkflowPlan
 from torpor_operator.model.snapshot import Snapshot
+from torpor_operator.model.workflow_plan import WorkflowPlan
 from torpor_operator.settings import Settings
 from torpor_operator.state.task_state import TaskOutcome
 from torpor_operator.workflows import reconciler

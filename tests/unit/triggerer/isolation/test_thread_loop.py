@@ -5,7 +5,7 @@ import io
 import logging
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any, cast
 
 import pytest
@@ -149,6 +149,10 @@ async def test_its_lines_are_its_waits_there_too() -> None:
 
 class _Owner:
     tag = "[workflows/a a1 s0]"
+
+    @property
+    def log_fields(self) -> Mapping[str, str | int]:
+        return {}
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ class _Running:
         self.timer = Timer(1.0, 0, wait) if self.timed else None
 
 
-def wait(name: str, deferred_at: float) -> PackedWait:
+def wait(name: str, deferred_at: float, run_depth: int = 0) -> PackedWait:
     wait = TriggerWait(
         namespace="ns",
         name=name,
@@ -56,6 +56,7 @@ def wait(name: str, deferred_at: float) -> PackedWait:
         deadline_is_attempts=False,
         cancelled=False,
         resumes=True,
+        run_depth=run_depth,
         on_timeout=False,
         timeout_is_final=False,
         expressions=None,
@@ -118,3 +119,17 @@ def test_a_wait_that_cannot_fire_frees_its_capacity_and_is_retried_later() -> No
     subject.reconcile(ObjectKey("ns", "timed"))
     assert lives.started == ["timed", "timed"]
     assert [wait_.name for wait_ in subject.timed] == ["timed"]
+
+
+def test_a_wait_never_queues_behind_the_wait_for_a_run_that_contains_it() -> None:
+    names = ("outer", "other", "inner", "leaf")
+    waits = {name: wait(name, at, depth) for at, (name, depth) in enumerate(zip(names, (1, 1, 2, 0), strict=True))}
+    lives = FakeLifecycle()
+    subject = scheduler(lives, waits, capacity=1)
+    for name in names:
+        subject.reconcile(ObjectKey("ns", name))
+    assert lives.started == ["outer", "inner", "leaf"]
+    assert [queued.name for queued in subject.queue()] == ["other"]
+    del waits["outer"]
+    subject.reconcile(ObjectKey("ns", "outer"))
+    assert lives.started == ["inner", "leaf", "other"]

@@ -109,7 +109,7 @@ async def test_a_wait_that_could_not_fire_fires_when_its_taskrun_changes(monkeyp
             await world.pass_time(61)
         assert world.state_and_reason("a")[0] == "Deferred"
         assert counts(replica) == (0, 0, 0)
-        assert replica._scheduler._capacity._free == 20_000
+        assert replica._scheduler._slots[0]._free == 20_000
         world.edit("a", message="touched")
         await world.pass_time(1)
         assert world.state_and_reason("a") == ("Scheduled", None)
@@ -148,7 +148,7 @@ async def test_a_cancelled_wait_ends_at_once_and_leaves_no_timer() -> None:
         await world.settle()
         assert world.state_and_reason("a") == ("Cancelled", "Cancelled")
         assert counts(replica) == (0, 0, 0)
-        assert replica._scheduler._capacity._free == 20_000
+        assert replica._scheduler._slots[0]._free == 20_000
 
 
 async def test_a_wait_that_ended_elsewhere_leaves_no_timer() -> None:
@@ -157,7 +157,7 @@ async def test_a_wait_that_ended_elsewhere_leaves_no_timer() -> None:
         world.edit("a", state="Scheduled", segment=1)
         await world.settle()
         assert counts(replica) == (0, 0, 0)
-        assert replica._scheduler._capacity._free == 20_000
+        assert replica._scheduler._slots[0]._free == 20_000
 
 
 async def test_the_next_segment_has_a_timer_of_its_own() -> None:

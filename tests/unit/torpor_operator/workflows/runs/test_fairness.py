@@ -11,8 +11,8 @@ from torpor_expressions.evaluator import InProcess
 from torpor_expressions.value import JSON, Value
 from torpor_kubernetes.client.resources import PODS, WORKFLOWS
 from torpor_operator.controller.workqueue import Key, WorkQueue
-from torpor_operator.model.actions import WorkflowPlan
 from torpor_operator.model.snapshot import Snapshot
+from torpor_operator.model.workflow_plan import WorkflowPlan
 from torpor_operator.settings import Settings
 from torpor_operator.workflows.plan.planner import plan
 from torpor_operator.workflows.plan.run_context import BuildGraph

@@ -7,8 +7,9 @@ import pytest
 from torpor_crds.models.workflow import Workflow
 from torpor_kubernetes.client.resources import EVENTS, WORKFLOWS
 from torpor_operator.graph.dag import Graph, GraphProblem
-from torpor_operator.model.actions import Action, PostEvent, WorkflowPlan
+from torpor_operator.model.actions import Action, PostEvent
 from torpor_operator.model.snapshot import Snapshot
+from torpor_operator.model.workflow_plan import WorkflowPlan
 from torpor_operator.settings import Settings
 from torpor_operator.workflows.executor import WorkflowExecutor
 from torpor_operator.workflows.graph_builder import GraphBuilder

@@ -9,8 +9,9 @@ import pytest
 from torpor_crds.models import taskrun as taskruns
 from torpor_kubernetes.client.resources import CONFIG_MAPS, PODS, TASKRUNS, WORKFLOWS, Resource
 from torpor_operator.controller.workqueue import Key
-from torpor_operator.model.actions import CreatePod, CreateTaskRun, WorkflowPlan
+from torpor_operator.model.actions import CreatePod, CreateTaskRun
 from torpor_operator.model.snapshot import Snapshot
+from torpor_operator.model.workflow_plan import WorkflowPlan
 from torpor_operator.quarantine.object_ref import ObjectRef
 from torpor_operator.quarantine.work_guard import WorkGuard
 from torpor_operator.settings import Settings

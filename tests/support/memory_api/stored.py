@@ -4,21 +4,15 @@ import itertools
 from collections.abc import Callable
 from typing import assert_never
 
-from torpor_crds.models import template as templates
 from torpor_crds.models.archive import ArchiveEndpoint
 from torpor_crds.models.taskrun import TaskRun, parse
-from torpor_expressions.evaluator import evaluate_here
-from torpor_expressions.value import Value
 from torpor_local.apiserver import json_patch
 from torpor_operator.model.actions import (
     Action,
     ArchiveRun,
-    ConfirmArchived,
-    ConfirmLogs,
-    ConfirmPod,
-    ConfirmPods,
-    ConfirmTaskRun,
+    ChangeChildRun,
     CopyTemplate,
+    CreateChildRun,
     CreatePod,
     CreateTaskRun,
     DeletePod,
@@ -28,11 +22,7 @@ from torpor_operator.model.actions import (
     Need,
     PatchTaskRun,
     PostEvent,
-    ReadClaimWarning,
-    ReadNamespace,
     ReadPodWarning,
-    ReadTemplate,
-    ReadVariables,
     RemoveAnnotation,
     RemovePodFinalizer,
     RemoveSchedulingGate,
@@ -44,15 +34,11 @@ from torpor_operator.model.snapshot import (
     ArchiveOutcome,
     NamespaceFacts,
     PodWarning,
-    Presence,
     RunArchived,
     RunNotArchived,
-    SettledLogs,
-    TemplateSource,
     TriggerPool,
-    UnreadableTemplate,
 )
-from torpor_operator.model.step_parts import CombineSteps, StepsCombined, StepsNotCombined
+from torpor_operator.model.step_parts import StepsCombined, StepsNotCombined
 from torpor_operator.taskrun import pod_builder
 from torpor_wire import constants, times
 from torpor_wire.index_ranges import Indexes
@@ -61,6 +47,7 @@ from torpor_wire.transitions import Patch
 
 from tests.support import builders
 from tests.support.builders import Body
+from tests.support.memory_api import answers
 
 
 class Stored:
@@ -70,6 +57,9 @@ class Stored:
         self.workflow = workflow
         self.taskruns: dict[str, Body] = {}
         self.pods: dict[str, Body] = {}
+        self.children: dict[str, Body] = {}  # Workflows that tasks have started
+        self.runs_of_root = 0
+        self.awaited = False
         self.deleted = False
         self.graceful = False  # a deleted pod stays, terminating
         self.unseen: set[str] = set()  # what exists and is not in the operator's store yet, by name
@@ -133,6 +123,16 @@ class Stored:
                 self.workflow["metadata"]["finalizers"] = list(finalizers)
                 self.workflow["spec"] |= fields
                 self.workflow["metadata"]["generation"] += 1
+            case CreateChildRun(body=body):
+                name = body["metadata"]["name"]
+                self.children.setdefault(name, builders.created(body, f"run-{next(self._numbers)}", now, {}))
+                self.unseen.discard(name)
+            case ChangeChildRun(run=run, fields=fields, by_parent=by_parent):
+                child = self.children[run.metadata.name]
+                child["spec"] |= fields
+                if by_parent is not None:
+                    mark = {constants.SUSPENDED_BY_PARENT: "true"} if by_parent else {}
+                    child["metadata"]["annotations"] = mark
             case DeleteWorkflow():
                 self.delete_workflow(now)
             case ArchiveRun():
@@ -227,64 +227,9 @@ class Stored:
         if "deletionTimestamp" in metadata and not metadata["finalizers"]:
             del self.pods[name]
 
-    def answer(self, need: Need) -> Answer:  # noqa: C901, PLR0912 - a case a need
-        match need:
-            case Evaluate(expression=expression, variables=variables):
-                self.evaluated.append(need)
-                return evaluate_here(expression, variables)
-            case ReadClaimWarning():
-                self.confirmed.append(need)
-                return self.claim_warning
-            case CombineSteps():
-                self.confirmed.append(need)
-                return self.combined
-            case ReadNamespace():
-                self.confirmed.append(need)
-                return self.namespace
-            case ReadVariables(name=name):
-                return Value(json=dict(self.variables[name]))
-            case ReadTemplate(name=name):
-                self.confirmed.append(need)
-                return self._template(name)
-            case ConfirmArchived(completed=completed):
-                self.confirmed.append(need)
-                if self.archive_error:
-                    return RunNotArchived(self.archive_error)
-                return Presence.PRESENT if completed in self.archived else Presence.GONE
-            case ConfirmTaskRun(name=name):
-                self.confirmed.append(need)
-                if name in self.unreadable:
-                    return Presence.UNREADABLE
-                self.unseen.discard(name)
-                return Presence.PRESENT if name in self.taskruns else Presence.GONE
-            case ConfirmPod(name=name, uid=uid):
-                self.confirmed.append(need)
-                self.unseen.discard(name)
-                held = self.pods.get(name)
-                return Presence.PRESENT if held and held["metadata"]["uid"] == uid else Presence.GONE
-            case ConfirmPods(taskrun_uid=uid):
-                self.confirmed.append(need)
-                self.unconfirmed_pods.pop(uid, None)
-                owned = [body["metadata"] for body in self.pods.values()]
-                self.unseen -= {meta["name"] for meta in owned if meta["ownerReferences"][0]["uid"] == uid}
-                return Presence.PRESENT
-            case ConfirmLogs(pods=pods):
-                self.confirmed.append(need)
-                return SettledLogs(self.settled_logs & set(pods))
-            case ReadPodWarning(uid=uid):
-                self.looks.add(need)
-                return self.warnings.get(uid, PodWarning())
-            case _:
-                assert_never(need)
-
-    def _template(self, name: str) -> Answer:
-        body = self.templates.get(name)
-        if body is None:
-            return Presence.GONE
-        try:
-            return TemplateSource(templates.parse(body), body["spec"]["workflow"])
-        except ValueError as error:
-            return UnreadableTemplate(str(error))
+    def answer(self, need: Need) -> Answer:
+        """What a read would answer."""
+        return answers.answer(self, need)
 
     def terminate(self, name: str) -> None:
         """The kubelet has stopped a pod that was to end; a finalizer may keep the object."""

@@ -1,0 +1,65 @@
+"""The run that an instance starts: the params of its template, with their expressions evaluated."""
+
+import json
+from collections.abc import Mapping, Sequence
+
+from torpor_crds.models.run_of import ChildRun
+from torpor_crds.models.task import Task
+from torpor_crds.models.workflow import Workflow
+from torpor_expressions.errors import ExpressionError
+from torpor_expressions.value import JSON
+from torpor_wire import canonical, constants
+from torpor_wire.reason import Reason
+
+from torpor_operator.expressions import resolve
+from torpor_operator.expressions.context import Pending, Scope
+from torpor_operator.mapping.expand import ExpandedList
+from torpor_operator.model.map_items import MapItem
+from torpor_operator.state.task_state import TaskOutcome, failed_without_runs
+
+
+def resolve_child_run(
+    task: Task, items: Sequence[tuple[ExpandedList, MapItem]], scope: Scope
+) -> ChildRun | TaskOutcome | Pending | None:
+    """The run of one instance, whose `mapping` is in the scope; None for a task without a run.
+
+    The items of a mapped task are further params by name, unless the params use `mapping`.
+    """
+    call = task.run
+    if call is None:
+        return None
+    params = resolve.resolve_value(call.params, scope)
+    if isinstance(params, Pending):
+        return params
+    if isinstance(params, ExpressionError):
+        return failed_without_runs(task.name, params.reason, f"run.params: {params.message}")
+    added = {} if resolve.differs_per_instance(call.params) else _items_by_name(call.params, items)
+    if isinstance(added, str):
+        return failed_without_runs(task.name, Reason.EXPAND_INVALID, added)
+    text = canonical.plain((params.json if isinstance(params.json, dict) else {}) | added)
+    if (size := len(text.encode())) > constants.RESULT_MAX:
+        message = f"run.params: the params have {size:,} bytes; the limit is {constants.RESULT_MAX:,}"
+        return failed_without_runs(task.name, Reason.ARGUMENTS_TOO_LARGE, message)
+    return _child_run(scope.workflow, call.template_ref.name, text)
+
+
+def _child_run(workflow: Workflow, template: str, params: str) -> ChildRun:
+    parent = workflow.spec.parent
+    if parent is None:
+        return ChildRun(template=template, params=params, depth=1, root=workflow.metadata.uid)
+    return ChildRun(template=template, params=params, depth=parent.depth + 1, root=parent.root)
+
+
+def _items_by_name(written: Mapping[str, JSON], items: Sequence[tuple[ExpandedList, MapItem]]) -> dict[str, JSON] | str:
+    """The items as params beside those that the author wrote, or why they cannot be params."""
+    added: dict[str, JSON] = {}
+    for entry, item in items:
+        if item.text is None:
+            return f"item {item.key} is in the archive, and the params of a run are stored in the TaskRun"
+        value = json.loads(item.text)
+        own = {entry.name: value} if entry.name else value
+        if both := sorted(own.keys() & written.keys()):
+            where = f"expand {entry.name}" if entry.name else f"expandKwargs: item {item.key}"
+            return f"{where}: {both[0]} is also in run.params; remove one"
+        added |= own
+    return added
