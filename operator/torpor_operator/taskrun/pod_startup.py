@@ -28,6 +28,8 @@ _EARLY_READS = 6
 """Reads of a pod's Events after 5, 10, 20, ... seconds; then one every five minutes."""
 _LATER_READS = 300.0
 _MOUNTS = frozenset({"FailedMount", "FailedAttachVolume", "FailedMapVolume"})
+_UNHEALTHY = "Unhealthy"
+"""Reason of the Event of a probe that fails: of a sidecar, while the pod starts."""
 _VOLUMES = re.compile(r"persistent ?volume", re.IGNORECASE)
 _EXPLANATIONS = frozenset(
     {
@@ -140,9 +142,10 @@ def _cause(view: TaskRunView, pod: Pod) -> _Cause | None:
     match view.known.get(_event_read(view, pod)):
         case PodWarning(reason=reason, message=message) if reason:
             mount = reason in _MOUNTS
+            named = f"container {pod.initializing}: " if reason == _UNHEALTHY and pod.initializing else ""
             return _Cause(
                 Reason.MOUNT_FAILED if mount else Reason.POD_PENDING,
-                f"pod {pod.name} cannot start: {reason}: {message}{_advice(view, message)}",
+                f"pod {pod.name} cannot start: {named}{reason}: {message}{_advice(view, message)}",
             )
         case _:
             return _long_pending(view, pod)

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from torpor_operator.model.pod import pod_name
+from torpor_operator.model.snapshot import PodWarning
 
 from tests.support.builders import Body, container, python
 from tests.support.plan_fixture import PlanFixture
@@ -178,6 +179,17 @@ def test_a_sidecar_that_is_never_ready_is_named() -> None:
     status = world.run("a").status
     assert status.reason == "PodPending"
     assert "container db has not started, or is not ready" in (status.message or "")
+
+
+def test_a_probe_that_fails_names_its_sidecar() -> None:
+    world = started(TASKS[1])
+    pod(world)["spec"]["nodeName"] = "n"
+    world.api.warnings[pod(world)["metadata"]["uid"]] = PodWarning("Unhealthy", "Startup probe failed: refused")
+    running = {"state": {"running": {}}, "started": False}
+    ends(world, "Pending", main=WAITING, fetch=terminated(0), db=running)
+    world.advance(10).settle()
+    message = world.run("a").status.message or ""
+    assert "cannot start: container db: Unhealthy: Startup probe failed: refused" in message
 
 
 def test_an_init_container_that_runs_long_is_no_problem() -> None:
