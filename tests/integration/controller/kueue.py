@@ -43,9 +43,11 @@ def started(plane: Plane, folder: Path) -> Iterator[Path]:
     config = folder / "config.yaml"
     config.write_text(yaml.safe_dump(_configuration(folder, port)))
     components = Path(os.environ[SOURCES]) / "config/components"
-    for path in sorted((components / "crd/bases").glob("*.yaml")):
-        server.apply(yaml.safe_load(path.read_text()))
-    eventually(lambda: server.request("GET", f"{_GROUP}/clusterqueues").status == 200, "the kinds of Kueue are served")
+    kinds = [yaml.safe_load(path.read_text()) for path in sorted((components / "crd/bases").glob("*.yaml"))]
+    for kind in kinds:
+        server.apply(kind)
+    names = {kind["spec"]["names"]["plural"] for kind in kinds}
+    eventually(lambda: names <= _served(server), "the kinds of Kueue are served")
     server.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kueue-system"}})
     log = folder / "kueue.log"
     gates = "VisibilityOnDemand=false,TopologyAwareScheduling=false"
@@ -97,6 +99,11 @@ def used_cpu(server: Server, namespace: str, queue: str) -> str:
     status = server.request("GET", f"{_GROUP}/namespaces/{namespace}/localqueues/{queue}").expect(200).get("status", {})
     flavors = status.get("flavorsUsage") or [{"resources": [{"name": "cpu", "total": "0"}]}]
     return next(str(each["total"]) for each in flavors[0]["resources"] if each["name"] == "cpu")
+
+
+def _served(server: Server) -> set[str]:
+    """The kinds that discovery lists: the process asks it once, at its start."""
+    return {each["name"] for each in server.request("GET", _GROUP).body.get("resources", ())}
 
 
 def _admits(server: Server, process: "subprocess.Popen[bytes]", log: Path) -> bool:
