@@ -44,7 +44,7 @@ def test_the_operations_that_a_policy_checks(file: str, expected: list[str]) -> 
                 *["notify", "metrics"],
             ],
         ),
-        ("bounds.yaml", ["params", "groups", "tasks", "workflow", "sources"]),
+        ("bounds.yaml", ["params", "groups", "tasks", "workflow", "sources", "defaults"]),
     ],
 )
 def test_an_update_that_keeps_the_fields_that_a_policy_reads_is_not_checked(file: str, read: list[str]) -> None:
