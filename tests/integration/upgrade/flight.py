@@ -43,6 +43,7 @@ class Flight:
             "sources": [{"name": "tick", "cron": f"*/{_TICK} * * * * *"}],
             "concurrencyPolicy": "Allow",
             "missed": {"run": "All"},
+            "history": {"succeeded": 1000},
             "workflow": {"tasks": [_ALARM]},
         }
         body = manifest("Schedule", self.schedule, spec)
