@@ -18,9 +18,9 @@ from torpor_demo.install import SYSTEM
 from torpor_kubernetes.client.resources import NODES, PODS
 from torpor_wire import constants
 
-from benchmarks.cgroups import CgroupMeter, entered
 from benchmarks.harness import program
 from benchmarks.harness.api_writes import WriteKind, read_writes
+from benchmarks.harness.cgroups import CgroupMeter, entered
 from benchmarks.harness.cluster import BenchCluster, bench_cluster
 from benchmarks.harness.control_plane import NAMESPACE
 from benchmarks.harness.figures import Figure

@@ -22,8 +22,8 @@ from torpor_kubernetes.client.resources import PODS, Resource
 from torpor_wire import times
 
 from benchmarks import samples
-from benchmarks.cgroups import CgroupMeter, entered
 from benchmarks.chart import ChartLine, ChartMark, ChartPanel, draw
+from benchmarks.harness.cgroups import CgroupMeter, entered
 from benchmarks.harness.cluster import BenchCluster, bench_cluster
 from benchmarks.harness.control_plane import NAMESPACE
 from benchmarks.samples import MIB, Sample, SensorRun

@@ -10,7 +10,7 @@ from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import PODS, TASKRUNS
 from torpor_wire import constants
 
-from benchmarks.cgroups import CgroupMeter
+from benchmarks.harness.cgroups import CgroupMeter
 from benchmarks.harness.control_plane import NAMESPACE
 from benchmarks.samples import Sample
 
