@@ -12,6 +12,7 @@ class SharedOptions(TypedDict, total=False):
     source: Mapping[str, Any]
     timeout: str
     trigger_pool: str
+    queue: str
 
 
 class TaskOptions(SharedOptions, total=False):
@@ -51,6 +52,7 @@ class WorkflowOptions(SharedOptions, total=False):
     volume_claims: Sequence[Mapping[str, Any]]
     result: str
     metrics: Sequence[Mapping[str, Any]]
+    notify: Sequence[Mapping[str, Any]]
 
 
 def field_name(option: str) -> str:
