@@ -8,8 +8,8 @@ import sys
 import time
 from unittest import mock
 
-from torpor_operator.model.workflow_plan import WorkflowPlan
 from torpor_operator.model.snapshot import Snapshot
+from torpor_operator.model.workflow_plan import WorkflowPlan
 from torpor_operator.settings import Settings
 from torpor_operator.workflows.plan.planner import plan
 
