@@ -26,7 +26,6 @@ type gitSpec struct {
 	URL      string `json:"url"`
 	Ref      string `json:"ref"`
 	Path     string `json:"path"`
-	Depth    int    `json:"depth"`
 	Username string `json:"username"`
 	Token    string `json:"token"`
 }

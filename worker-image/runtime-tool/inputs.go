@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
+	"syscall"
 	"time"
 )
 
@@ -26,7 +28,7 @@ func runFetch(args []string, stderr io.Writer) error {
 		return err
 	}
 	debug.SetMemoryLimit(memoryLimit)
-	umask(0) // the program may have another user than this container
+	syscall.Umask(0) // the program may have another user than this container
 	for _, input := range spec.In {
 		if err := os.RemoveAll(input.Target); err != nil {
 			return failure(exitCannotCreate, "cannot remove %s: %s", input.Target, err)
@@ -48,7 +50,7 @@ func runFetch(args []string, stderr io.Writer) error {
 func fetchInput(input inputSpec, credentials string, stderr io.Writer) (int64, error) {
 	limit := &budget{bytes: unpackedMax, entries: entriesMax}
 	if input.Text != nil {
-		return int64(len(*input.Text)), writeStream(stringReader(*input.Text), input.Target, limit)
+		return int64(len(*input.Text)), writeStream(strings.NewReader(*input.Text), input.Target, limit)
 	}
 	if len(input.Origins) == 0 {
 		return fetchSource(input, limit, stderr)
@@ -116,7 +118,7 @@ func writeOrigins(input inputSpec, credentials string, limit *budget, stderr io.
 func fetchOrigin(from *archive, origin originSpec, target string, limit *budget, stderr io.Writer) error {
 	body := from.open(origin, stderr)
 	defer body.Close()
-	base, isGzip := cutKind(origin.Kind)
+	base, isGzip := strings.CutSuffix(origin.Kind, gzipped)
 	unpacked, err := decompressed(body, isGzip)
 	if err == nil && base == kindFolder {
 		err = unpack(unpacked, target, limit)

@@ -1,6 +1,6 @@
-// torpor-tool is the helper in the image torpor-runtime: it copies the runtime folder into a pod, runs programs whose
-// output or file is the result of a container task, and stores large results in the archive. It is one static binary, because the images of tasks may have no shell
-// and no libraries.
+// torpor-tool is the helper in the image torpor-runtime: it copies the runtime folder into a pod, fetches the input files
+// of a task, runs programs whose output or files are stored, and stores large results in the archive. It is one static
+// binary, because the images of tasks may have no shell and no libraries.
 package main
 
 import (

@@ -33,7 +33,7 @@ func (f *objectFetcher) fetchPrefix(prefix, target string, limit *budget) error 
 		return failure(exitCannotCreate, "cannot open %s: %s", target, err)
 	}
 	defer root.Close()
-	after, any := "", false
+	after, hasObject := "", false
 	for range pagesMax {
 		page, err := f.list(prefix, after)
 		if err != nil {
@@ -43,7 +43,7 @@ func (f *objectFetcher) fetchPrefix(prefix, target string, limit *budget) error 
 			if err := f.fetchListed(root, prefix, key, limit); err != nil {
 				return err
 			}
-			any = true
+			hasObject = true
 		}
 		if after = page.after; after == "" {
 			break
@@ -52,7 +52,7 @@ func (f *objectFetcher) fetchPrefix(prefix, target string, limit *budget) error 
 	switch {
 	case after != "":
 		return failure(exitContent, "the listing of %s has more than %d pages", f.source.URL, pagesMax)
-	case !any:
+	case !hasObject:
 		return failure(exitContent, "there is no object at %s", f.source.URL)
 	}
 	return nil

@@ -58,7 +58,7 @@ func encodedQuery(values map[string]string) string {
 	return strings.Join(names, "&")
 }
 
-// request returns a GET of a path, which is sent as it is encoded.
+// objectRequest returns a GET of a path, which is sent as it is encoded.
 func objectRequest(endpoint *url.URL, decoded, encoded, query string) (*http.Request, error) {
 	address := &url.URL{
 		Scheme: endpoint.Scheme, Host: endpoint.Host, RawQuery: query,

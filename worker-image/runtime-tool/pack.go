@@ -10,14 +10,7 @@ import (
 	"os"
 	"path"
 	"strings"
-	"syscall"
 )
-
-func umask(mask int) { syscall.Umask(mask) }
-
-func stringReader(text string) io.Reader { return strings.NewReader(text) }
-
-func cutKind(kind string) (string, bool) { return strings.CutSuffix(kind, gzipped) }
 
 // compressed writes the output of write as one gzip stream.
 func compressed(write func(io.Writer) error) func(io.Writer) error {

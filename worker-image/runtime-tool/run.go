@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -110,20 +111,11 @@ func programEnvironment(own []string) []string {
 	kept := make([]string, 0, len(own))
 	for _, entry := range own {
 		name, _, _ := strings.Cut(entry, "=")
-		if !contains(hidden, name) {
+		if !slices.Contains(hidden, name) {
 			kept = append(kept, entry)
 		}
 	}
 	return kept
-}
-
-func contains(names []string, name string) bool {
-	for _, each := range names {
-		if each == name {
-			return true
-		}
-	}
-	return false
 }
 
 // endsOtherwise reports whether the program wrote a document by which it defers, skips or fails: it has no outputs then.
