@@ -108,7 +108,7 @@ func readPack(from io.Reader, scratch *os.File) (*packObjects, error) {
 		return nil, failure(exitContent, "the server does not send a pack of version 2")
 	}
 	if count > objectsMax {
-		return nil, failure(exitContent, "the repository has %d objects at this depth; the limit is %d", count, objectsMax)
+		return nil, failure(exitContent, "the commit has %d objects; the limit is %d: fetch a smaller repository, or clone it in pod.initContainers", count, objectsMax)
 	}
 	pack := &packObjects{scratch: scratch, objects: make([]packedObject, 0, count), byID: make(map[objectID]int32, count)}
 	for range count {
@@ -234,7 +234,7 @@ func (p *packObjects) find(id objectID) (packedObject, error) {
 // keep appends the content of an object to the scratch file, and names it by its hash.
 func (p *packObjects) keep(object *packedObject, write func(io.Writer) error) error {
 	if p.end+object.size > scratchMax {
-		return failure(exitContent, "the objects of the repository have more than %d bytes, the limit of an input", int64(scratchMax))
+		return failure(exitContent, "the objects of the repository have more than %d bytes, the limit of a repository", int64(scratchMax))
 	}
 	digest := sha1.New()
 	fmt.Fprintf(digest, "%s %d\x00", objectNames[object.kind], object.size)

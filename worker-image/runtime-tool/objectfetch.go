@@ -177,7 +177,11 @@ func (f *objectFetcher) send(request *http.Request) (*http.Response, error) {
 		said = fmt.Sprintf("%s (%s)", said, code[1])
 	}
 	if region := response.Header.Get("X-Amz-Bucket-Region"); response.StatusCode == http.StatusMovedPermanently && region != "" {
-		said = fmt.Sprintf("%s: the bucket is in the region %q, and it", said, printable(region[:min(len(region), 40)]))
+		said = fmt.Sprintf("%s: the bucket is in the region %q: set region to it; the store", said, printable(region[:min(len(region), 40)]))
+	}
+	switch response.StatusCode {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
+		return nil, failure(exitContent, "%s responded with %s: check the address, and the credentials: without any, an object must be public", said, statusOf(response))
 	}
 	return nil, unexpectedStatus(said, response)
 }
