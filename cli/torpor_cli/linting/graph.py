@@ -22,8 +22,9 @@ _SUBJECT = re.compile(r"(task|group) (\w+)(?:: |\b)(.*)", re.DOTALL)
 _CYCLE = re.compile(r"(?:the tasks form a cycle|groups contain each other): (\w+)")
 _FIELD = re.compile(
     r"(?P<after>after): (?P<entry>\w+)|(?P<kind>args|trigger|run\.params|pod\.env|container\.env): (?P<name>[^:]+):"
-    r"|expand (?P<expand>\w+):|(?P<pod>(?:pod|container\.steps)[.\[][^:]+):"
-    r"|(?P<field>when|expandKwargs|displayName|image|container\.command|container\.args|container\.script|result|failWhen|retries\.when):"
+    r"|expand (?P<expand>\w+):|files\.in (?P<input>\w+):|(?P<pod>(?:pod|container\.steps)[.\[][^:]+):"
+    r"|(?P<field>when|expandKwargs|displayName|image|container\.(?:command|args|script|interpreter|result)|result|failWhen"
+    r"|retries\.when):"
 )
 _RESULT = ("spec: result: ", "spec.result ")
 _WORD = re.compile(r"container\.(?:command|args): \[(\d+)\]")
@@ -34,6 +35,8 @@ _VALID: Mapping[str, Any] = {
     "container.command": ["x"],
     "container.args": ["x"],
     "container.script": "x",
+    "container.interpreter": ["x"],
+    "container.result": "stdout",
     "image": "x",
     "result": "event",
     "failWhen": "false",
@@ -108,6 +111,9 @@ def _field(rest: str, owner: Mapping[str, Any]) -> Path:
     if field["expand"]:
         entries = enumerate(owner["expand"])
         return ("expand", next(index for index, entry in entries if entry["name"] == field["expand"]), "over")
+    if field["input"]:
+        inputs = enumerate(owner["files"]["in"])
+        return ("files", "in", next(index for index, entry in inputs if entry["name"] == field["input"]), "from")
     if field["pod"]:
         return _pod_path(field["pod"], owner)
     match field["kind"]:
@@ -178,14 +184,16 @@ def _replace_in_task(owner: Any, path: Path, word: int | None) -> bool:
             del owner[index]
         case ("spec", _, _, "expand", _, "over"):
             owner["over"] = [1]
+        case ("spec", _, _, "files", "in", _, "from"):
+            owner["from"] = {"text": "x"}
         case ("spec", _, _, "args", str() as name) | ("spec", _, _, _, "kwargs" | "params", str() as name):
             owner[name] = "x"
         case ("spec", _, _, "pod" | "container", "env", _, "value"):
             owner["value"] = "x"
         case ("spec", "result") | ("spec", _, _, "pod" | "container", _, *_) if isinstance(owner[path[-1]], str):
             owner[path[-1]] = "1"
-        case ("spec", _, _, "container", "steps", _, "command" | "args"):
-            owner[path[-1]] = ["x"]
+        case ("spec", _, _, "container", "steps", _, "command" | "args" | "interpreter" | "result" as field):
+            owner[field] = _VALID[f"container.{field}"]
         case ("spec", _, _, "container", "command" | "args" as field) if word is not None and word < len(owner[field]):
             owner[field][word] = "x"
         case ("spec", _, _, *fields) if ".".join(map(str, fields)) in _VALID:

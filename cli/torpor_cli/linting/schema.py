@@ -26,7 +26,15 @@ _ELSEWHERE = {
     **dict.fromkeys(("withItems", "withParam", "matrix"), "expand"),
     **dict.fromkeys(("executionTimeout", "execution_timeout", "activeDeadlineSeconds"), "timeout"),
     **dict.fromkeys(("default_args", "templateDefaults", "stepTemplate"), "defaults"),
+    **dict.fromkeys(("workflowTemplateRef", "pipelineRef"), "templateRef"),
+    "archiveLogs": "logs",
     "expand_kwargs": "expandKwargs",
+    "podGC": "podsTTL",
+    "source": "script",
+    "synchronization": "pool",
+    "templates": "tasks",
+    "ttlStrategy": "ttlAfterFinished",
+    "volumeClaimTemplates": "volumeClaims",
     "type": "class",
 }
 """What Airflow, Argo and Tekton call a field."""

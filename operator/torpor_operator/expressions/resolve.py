@@ -99,8 +99,8 @@ def _program(field: str, program: ContainerProgram) -> Iterator[LocatedExpressio
     for variable in program.env:
         yield from _located(f"{field}.env: {variable.name}", variable.value, INSTANCE_ROOTS)
     yield from _located(f"{field}.script", program.script, AUTHOR_ROOTS, _SCRIPT_HINT)
-    fixed: list[JSON] = [*program.interpreter, program.result_path]
-    yield from _not_evaluated(f"{field}.interpreter or result", fixed)
+    yield from _not_evaluated(f"{field}.interpreter", list(program.interpreter))
+    yield from _not_evaluated(f"{field}.result", program.result_path)
 
 
 def _of_files(task: Task, *, groups_of_author: bool) -> Iterator[LocatedExpression]:

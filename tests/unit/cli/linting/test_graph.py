@@ -51,6 +51,14 @@ PLACED: dict[str, tuple[dict[str, Any], str]] = {
         workflow({"name": "b", "container": {"steps": [{"name": "x", "image": "${tasks.b.result}"}]}}),
         "spec.tasks[0].container.steps[0].image",
     ),
+    "a path of a result": (
+        workflow({"name": "b", "container": {"command": ["x"], "result": {"path": "/tmp/${params.x}"}}}),
+        "spec.tasks[0].container.result",
+    ),
+    "an input": (
+        workflow({"name": "b", "files": {"in": [{"name": "x", "from": {"text": "${x}"}}]}, "container": {"args": []}}),
+        "spec.tasks[0].files.in[0].from",
+    ),
     "a pod field": (
         workflow(python("b", pod={"labels": {"a": "x", "a.b/c": "${x}"}})),
         "spec.tasks[0].pod.labels[a.b/c]",

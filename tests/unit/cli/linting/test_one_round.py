@@ -54,3 +54,18 @@ def test_each_word_of_a_command_that_is_wrong_is_reported() -> None:
     words = ["${a", "x", "${", "${tasks.lost.result}"]
     body = manifest("Workflow", "run", {"image": "b:1", "tasks": [{"name": "a", "container": {"command": words}}]})
     assert len(lint(body)) == 3
+
+
+def test_each_input_that_is_wrong_is_reported_before_other_expressions() -> None:
+    inputs = [{"name": f"x{n}", "from": {"task": "lost", "file": "x"}} for n in range(2)]
+    reader = {"name": "a", "container": {"command": ["x"]}, "files": {"in": inputs}}
+    found = paths(reader, WRONG)
+    assert {f"spec.tasks[0].files.in[{n}].from" for n in range(2)} | {"spec.tasks[1].args.x"} <= found
+
+
+@pytest.mark.parametrize("result", ["container", "steps"])
+def test_a_path_of_a_result_with_an_expression_hides_no_other_one(result: str) -> None:
+    program = {"command": ["x"], "result": {"path": "/tmp/${params.day}"}}
+    container = program if result == "container" else {"steps": [{"name": "s", **program}]}
+    found = paths({"name": "a", "container": container}, WRONG)
+    assert {"spec.tasks[1].args.x", "spec.tasks[1].args.y"} <= found

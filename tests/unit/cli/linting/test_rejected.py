@@ -63,6 +63,7 @@ def test_lint_has_no_error_in_what_the_policies_admit(case: str) -> None:
         ("displayname", "displayName"),
         ("colour", ""),
         ("depends", "after"),
+        ("synchronization", "pool"),
     ],
 )
 def test_an_unknown_field_names_the_one_that_is_meant(field: str, meant: str) -> None:
