@@ -32,8 +32,8 @@ class TaskDefaults(Model):
     pod: Annotated[
         PodFields | None,
         Field(
-            description="Fields of the pods. Labels, resources and the like are merged by key, `env` and `volumes` by "
-            "name, and `volumeMounts` by path. A task replaces any other list."
+            description="Fields of the pods. Labels, resources and the like are merged by key, `env`, `volumes`, "
+            "`initContainers` and `sidecars` by name, and `volumeMounts` by path. A task replaces any other list."
         ),
     ] = None
     retries: Annotated[TaskRetries | None, Field(description="How failed attempts are retried.")] = None
@@ -45,7 +45,7 @@ class TaskDefaults(Model):
 
 
 def with_defaults(tasks: Iterable[Task], defaults: TaskDefaults) -> tuple[Task, ...]:
-    """The tasks with the defaults of what they do not set. The image stays: that of the spec is the same for all."""
+    """The tasks, each with the defaults in the fields that it does not set. No task gets an image: the spec has it."""
     return tuple(_with_defaults(task, defaults) for task in tasks)
 
 
