@@ -22,7 +22,8 @@ _SUBJECT = re.compile(r"(task|group) (\w+)(?:: |\b)(.*)", re.DOTALL)
 _CYCLE = re.compile(r"(?:the tasks form a cycle|groups contain each other): (\w+)")
 _FIELD = re.compile(
     r"(?P<after>after): (?P<entry>\w+)|(?P<kind>args|trigger|run\.params|pod\.env|container\.env): (?P<name>[^:]+):"
-    r"|expand (?P<expand>\w+):|files\.in (?P<input>\w+):|(?P<pod>(?:pod|container\.steps)[.\[][^:]+):"
+    r"|expand (?P<expand>\w+):|files\.(?P<files>in|out) (?P<file>\w+): (?P<path>path)?"
+    r"|(?P<pod>(?:pod|container\.steps)[.\[][^:]+):"
     r"|(?P<field>when|expandKwargs|displayName|image|container\.(?:command|args|script|interpreter|result)|result|failWhen"
     r"|retries\.when):"
 )
@@ -111,9 +112,10 @@ def _field(rest: str, owner: Mapping[str, Any]) -> Path:
     if field["expand"]:
         entries = enumerate(owner["expand"])
         return ("expand", next(index for index, entry in entries if entry["name"] == field["expand"]), "over")
-    if field["input"]:
-        inputs = enumerate(owner["files"]["in"])
-        return ("files", "in", next(index for index, entry in inputs if entry["name"] == field["input"]), "from")
+    if field["file"]:
+        entries = enumerate(owner["files"][field["files"]])
+        index = next(index for index, entry in entries if entry["name"] == field["file"])
+        return ("files", field["files"], index, field["path"] or "from")
     if field["pod"]:
         return _pod_path(field["pod"], owner)
     match field["kind"]:
@@ -184,8 +186,8 @@ def _replace_in_task(owner: Any, path: Path, word: int | None) -> bool:
             del owner[index]
         case ("spec", _, _, "expand", _, "over"):
             owner["over"] = [1]
-        case ("spec", _, _, "files", "in", _, "from"):
-            owner["from"] = {"text": "x"}
+        case ("spec", _, _, "files", _, _, "from" | "path" as field):
+            owner[field] = {"from": {"text": "x"}, "path": f"/x/{owner['name']}"}[field]
         case ("spec", _, _, "args", str() as name) | ("spec", _, _, _, "kwargs" | "params", str() as name):
             owner[name] = "x"
         case ("spec", _, _, "pod" | "container", "env", _, "value"):

@@ -59,6 +59,16 @@ PLACED: dict[str, tuple[dict[str, Any], str]] = {
         workflow({"name": "b", "files": {"in": [{"name": "x", "from": {"text": "${x}"}}]}, "container": {"args": []}}),
         "spec.tasks[0].files.in[0].from",
     ),
+    "a path of an input": (
+        workflow(
+            {"name": "b", "files": {"in": [{"name": "x", "from": {"text": "x"}, "path": "/dev/x"}]}, "container": {}}
+        ),
+        "spec.tasks[0].files.in[0].path",
+    ),
+    "a path of an output": (
+        workflow({"name": "b", "files": {"out": [{"name": "x", "path": "/dev/x"}]}, "container": {"command": ["x"]}}),
+        "spec.tasks[0].files.out[0].path",
+    ),
     "a pod field": (
         workflow(python("b", pod={"labels": {"a": "x", "a.b/c": "${x}"}})),
         "spec.tasks[0].pod.labels[a.b/c]",

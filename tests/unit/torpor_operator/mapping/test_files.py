@@ -190,12 +190,28 @@ def test_a_secret_of_a_source_is_in_the_init_container_alone() -> None:
         ({"from": {"task": "read", "file": "table"}}, "task read does not store a file table"),
         ({"path": "/torpor/lib"}, "is in /torpor, a folder of the system"),
         ({"path": "/dev"}, "is in /dev, a folder of the system"),
+        ({"path": "/work/data"}, "files.in data: path: /work/data is also the path of the volume work: choose another"),
     ],
 )
 def test_an_input_that_no_pod_can_have_makes_the_run_invalid(entry: Body, said: str) -> None:
-    graph = dag.build(spec_of(makes(), reads(**entry)))
+    volumes = {"volumes": [{"name": "work", "emptyDir": {}}]}
+    mounted = volumes | {"volumeMounts": [{"name": "work", "mountPath": "/work/data/"}]}
+    graph = dag.build(spec_of(makes(), reads(**entry) | {"pod": mounted}))
     assert isinstance(graph, GraphProblem)
     assert said in graph.message
+
+
+def test_two_inputs_and_the_outputs_have_different_paths() -> None:
+    task = reads(path="/files/out")
+    task["files"]["out"] = [{"name": "made"}]
+    graph = dag.build(spec_of(makes(), task))
+    assert isinstance(graph, GraphProblem)
+    assert "files.in data: path: /files/out is also the path of the outputs without a path" in graph.message
+    task = reads()
+    task["files"]["in"].append({"name": "more", "from": {"text": "x"}, "path": "/files/in/data"})
+    graph = dag.build(spec_of(makes(), task))
+    assert isinstance(graph, GraphProblem)
+    assert "files.in more: path: /files/in/data is also the path of the input data" in graph.message
 
 
 def test_files_order_the_tasks_and_can_form_a_cycle() -> None:
