@@ -39,6 +39,7 @@ def resolve_child_run(
     text = canonical.plain((params.json if isinstance(params.json, dict) else {}) | added)
     if (size := len(text.encode())) > constants.RESULT_MAX:
         message = f"run.params: the params have {size:,} bytes; the limit is {constants.RESULT_MAX:,}"
+        message += ": store the data elsewhere, and pass its location"
         return failed_without_runs(task.name, Reason.ARGUMENTS_TOO_LARGE, message)
     return _child_run(scope.workflow, call.template_ref.name, text)
 

@@ -28,6 +28,7 @@ WORD_MAX = 4096
 """Characters of one word of a command, or of one environment variable."""
 WORDS_MAX = 256
 """Words of a command or of its arguments, once lists are inserted."""
+_AS_FILE = ": let an upstream task store it as a file (files.out), and read that (files.in)"
 
 T = TypeVar("T")
 P = TypeVar("P", bound=ContainerProgram)
@@ -123,9 +124,9 @@ def _words(task: Task, field: str, words: Sequence[str], scope: Scope) -> Resolv
                 return _failed(task, f"{field}[{number}]", error)
         longest = max(map(len, texts), default=0)
         if longest > WORD_MAX or len(resolved) > WORDS_MAX:
-            problem = f"{longest} characters; the limit is {WORD_MAX}"
+            problem = f"{longest} characters; the limit is {WORD_MAX}{_AS_FILE}"
             if len(resolved) > WORDS_MAX:
-                problem = f"too many items; a command has at most {WORDS_MAX} words"
+                problem = f"too many items; a command has at most {WORDS_MAX} words{_AS_FILE}"
             return _failed(task, f"{field}[{number}]", errors.failed(f"the value has {problem}"))
     return Pending(tuple(needs)) if needs else tuple(resolved)
 
@@ -152,7 +153,7 @@ def _variables(task: Task, field: str, variables: Sequence[EnvVar], scope: Scope
             case str() as text if len(text) <= WORD_MAX:
                 resolved.append(EnvValue(name=variable.name, value=text))
             case str() as text:
-                problem = errors.failed(f"the value has {len(text)} characters; the limit is {WORD_MAX}")
+                problem = errors.failed(f"the value has {len(text)} characters; the limit is {WORD_MAX}{_AS_FILE}")
                 return _failed(task, f"{field}[{number}]", problem)
             case Pending(more):
                 needs += more
@@ -182,7 +183,8 @@ def _script(task: Task, field: str, script: str | None, scope: Scope) -> Resolve
             text = _as_text(value.json)
             if len(text) <= SCRIPT_MAX:
                 return text
-            problem = errors.failed(f"the script has {len(text):,} characters; the limit is {SCRIPT_MAX:,}")
+            message = f"the script has {len(text):,} characters; the limit is {SCRIPT_MAX:,}: mount it from a ConfigMap"
+            problem = errors.failed(message)
             return _failed(task, field, problem)
 
 
