@@ -30,7 +30,7 @@ _BASELINE_CAPABILITIES = frozenset(
     {"AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE", "SETFCAP"}
     | {"SETGID", "SETPCAP", "SETUID", "SYS_CHROOT"}
 )
-"""What containerd adds to any container, as the Pod Security Standards list it."""
+"""What the level `baseline` of the Pod Security Standards lets a container add."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,10 +67,8 @@ class LevelRequirement(NamedTuple):
 _NO_REQUIREMENT = LevelRequirement(PodSecurityLevel.RESTRICTED)
 
 
-def required_level(context: SecurityContext | None) -> LevelRequirement:
+def required_level(context: SecurityContext) -> LevelRequirement:
     """What the security context of a container requires of its namespace."""
-    if context is None:
-        return _NO_REQUIREMENT
     added, dropped = (
         (set(context.capabilities.add), context.capabilities.drop) if context.capabilities else (set(), None)
     )
@@ -90,13 +88,8 @@ def namespace_level(label: str) -> PodSecurityLevel:
     return next((level for level in PodSecurityLevel if level.name.lower() == label), PodSecurityLevel.RESTRICTED)
 
 
-def refusal(context: SecurityContext | None, namespace: str, label: str) -> str:
-    """Why a namespace does not allow the security context; empty if it does."""
-    return _refusal(_of_context(context), namespace, label)
-
-
 def pod_refusal(chosen: PodFields, namespace: str, label: str) -> str:
-    """The same for all containers that the author chooses."""
+    """Why a namespace does not allow the pod fields of the author; empty if it does."""
     return next(filter(None, (_refusal(each, namespace, label) for each in requirements(chosen))), "")
 
 
@@ -114,7 +107,7 @@ def requirements(chosen: PodFields) -> Iterator[LevelRequirement]:
             yield LevelRequirement(PodSecurityLevel.PRIVILEGED, "sidecars: host of a probe")
 
 
-def _of_context(context: SecurityContext | None) -> LevelRequirement:
+def _of_context(context: SecurityContext) -> LevelRequirement:
     level, field = required_level(context)
     return LevelRequirement(level, f"securityContext.{field}")
 

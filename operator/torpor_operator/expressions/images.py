@@ -21,10 +21,10 @@ _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 class ImageExpression(NamedTuple):
-    """An expression of an image. `ends`: what it follows, `:` or `@`, if the repository before it is written out."""
+    """An expression of an image. `separator`: `:` or `@` before it, if its author wrote the repository; else empty."""
 
     expression: str
-    ends: str
+    separator: str
 
 
 def expressions(image: str) -> Iterator[ImageExpression]:
@@ -42,15 +42,15 @@ def expressions(image: str) -> Iterator[ImageExpression]:
 
 def rendered(image: str, results: dict[str, JSON]) -> str | ExpressionError:
     """The image with the values of its expressions, or why it is not one."""
-    for expression, ends in expressions(image):
+    for expression, separator in expressions(image):
         result = results[expression]
         if isinstance(result, bool) or not isinstance(result, str | int | float):
-            return errors.failed("a part of an image is a text or a number").with_expression(expression)
+            return errors.failed("a part of an image must be a text or a number").with_expression(expression)
         value = str(result)
-        if ends == ":" and not _TAG.fullmatch(value):
+        if separator == ":" and not _TAG.fullmatch(value):
             return errors.failed(f"{value[:80]!r} is not a tag: letters, digits, _, . and -, 128 at most")
-        if ends == "@" and not _DIGEST.fullmatch(value):
-            return errors.failed(f"{value[:80]!r} is not a digest: sha256: and 64 digits")
+        if separator == "@" and not _DIGEST.fullmatch(value):
+            return errors.failed(f"{value[:80]!r} is not a digest: sha256: and 64 hexadecimal digits")
     text = template.substitute(image, results)
     return text if isinstance(text, ExpressionError) else problem(str(text)) or str(text)
 

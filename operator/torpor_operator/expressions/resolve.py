@@ -141,8 +141,10 @@ def _of_pod(task: Task, default_image: str | None, *, groups_of_author: bool) ->
 def _of_image(field: str, image: str, author: frozenset[str]) -> Iterator[LocatedExpression]:
     if isinstance(parsed := template.expressions(image), ExpressionError):
         yield LocatedExpression(field, parsed, author)
-    for expression, ends in images.expressions(image):
-        yield LocatedExpression(field, expression, INSTANCE_ROOTS if ends else author, "" if ends else _IMAGE_HINT)
+    for expression, separator in images.expressions(image):
+        yield LocatedExpression(
+            field, expression, INSTANCE_ROOTS if separator else author, "" if separator else _IMAGE_HINT
+        )
 
 
 def author_roots(task: Task, *, groups_of_author: bool) -> frozenset[str]:

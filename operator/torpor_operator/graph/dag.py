@@ -100,7 +100,7 @@ def build_in_steps(spec: WorkflowSpec) -> Generator[Cost, None, Graph | GraphPro
         return (yield from _ordered(written))
     except task_groups.GroupingError as error:
         return GraphProblem(Reason.WORKFLOW_INVALID, str(error))
-    except spec_expressions.TooManyExpressionsError as error:
+    except spec_expressions.SpecTooLargeError as error:
         return GraphProblem(errors.ExpressionReason.TOO_EXPENSIVE, str(error))
     except _ProblemError as error:
         return error.problem

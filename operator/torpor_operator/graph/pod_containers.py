@@ -8,7 +8,7 @@ from torpor_operator.model.pod import MAIN, RESERVED
 
 
 def problem(task: Task) -> str | None:
-    """Why the containers of a pod cannot be created, beyond what the API server checks."""
+    """Why no pod can have the containers of the task; None if one can."""
     names = [MAIN]
     steps = task.container.earlier_steps if task.container is not None else ()
     others = (*task.pod.init_containers, *task.pod.sidecars) if task.pod is not None else ()

@@ -28,10 +28,14 @@ _POD_MAX = 256 * 1024
 """Characters of the pod fields of a task, which one step reads."""
 _DEFAULTS_MAX = 80 * 1024
 """Characters of the pod fields that all tasks have: 48 KiB of the author, 16 KiB each of namespace and installation."""
+_TOO_MANY = (
+    f"the Workflow has more than {constants.EXPRESSIONS_MAX:,} expressions, or more than "
+    f"{constants.EXPRESSIONS_BYTES_MAX // 1024} kB of them: compute values in a task, or split the Workflow"
+)
 
 
-class TooManyExpressionsError(ValueError):
-    """Why the spec has more expressions, or a larger pod, than is read."""
+class SpecTooLargeError(ValueError):
+    """The spec has more expressions, or larger pod fields, than the operator reads. The message says what to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,12 +50,13 @@ class SpecExpressions:
 
 
 def read(spec: WorkflowSpec) -> Generator[Cost, None, SpecExpressions]:
-    """Find and parse the expressions of the spec. Raises TooManyExpressionsError before it parses the first."""
+    """Find and parse the expressions of the spec. Raises SpecTooLargeError before it parses the first."""
     tasks: dict[str, tuple[LocatedExpression, ...]] = {}
     groups: dict[str, tuple[LocatedExpression, ...]] = {}
     if spec.defaults is not None and (size := pod_texts.size(spec.defaults.pod)) > _DEFAULTS_MAX:
         message = f"the pod fields of spec.defaults have {size:,} characters; the limit is {_DEFAULTS_MAX:,}"
-        raise TooManyExpressionsError(message)
+        message += ": mount a ConfigMap"
+        raise SpecTooLargeError(message)
     limit = _Limit()
     groups_of_author = resolve.are_of_author(spec.groups)
     for task in spec.tasks:
@@ -60,7 +65,7 @@ def read(spec: WorkflowSpec) -> Generator[Cost, None, SpecExpressions]:
             message = (
                 f"the fields of its pod have {pod_size:,} characters; the limit is {_POD_MAX:,}: mount a ConfigMap"
             )
-            raise TooManyExpressionsError(f"task {task.name}: {message}")
+            raise SpecTooLargeError(f"task {task.name}: {message}")
         of_task = resolve.task_expressions(task, spec.image, groups_of_author=groups_of_author)
         tasks[task.name] = limit.counted(of_task)
         yield _STEP_COST + pod_size // _POD_SHARE
@@ -93,18 +98,12 @@ class _Limit:
     size: int = 0
 
     def counted(self, expressions: Iterable[LocatedExpression]) -> tuple[LocatedExpression, ...]:
-        """The expressions. Raises TooManyExpressionsError at the first that exceeds a limit."""
+        """The expressions. Raises SpecTooLargeError at the first that exceeds a limit."""
         kept: list[LocatedExpression] = []
         for located in expressions:
             self.count += 1
             self.size += len(located.expression.encode()) if isinstance(located.expression, str) else 0
             if self.count > constants.EXPRESSIONS_MAX or self.size > constants.EXPRESSIONS_BYTES_MAX:
-                raise TooManyExpressionsError(_MESSAGE)
+                raise SpecTooLargeError(_TOO_MANY)
             kept.append(located)
         return tuple(kept)
-
-
-_MESSAGE = (
-    f"the Workflow has more than {constants.EXPRESSIONS_MAX:,} expressions, or more than "
-    f"{constants.EXPRESSIONS_BYTES_MAX // 1024} kB of them: compute values in a task, or split the Workflow"
-)

@@ -119,7 +119,10 @@ def test_defaults_that_are_too_large_are_refused_before_any_task_is_read() -> No
     env = [{"name": f"V{number}", "value": "x" * 4_096} for number in range(20)]
     problem = dag.build(spec(python("a"), defaults={"pod": {"env": env}}))
     assert isinstance(problem, GraphProblem)
-    assert problem.message == "the pod fields of spec.defaults have 82,439 characters; the limit is 81,920"
+    assert (
+        problem.message
+        == "the pod fields of spec.defaults have 82,439 characters; the limit is 81,920: mount a ConfigMap"
+    )
 
 
 def test_a_pod_that_is_too_large_to_be_read_in_a_step_is_refused() -> None:

@@ -123,7 +123,7 @@ def test_a_param_that_is_no_image_fails_the_task(value: object) -> None:
 @pytest.mark.parametrize("value", [{"a": 1}, [], None, True])
 def test_a_part_of_an_image_is_a_text_or_a_number(value: object) -> None:
     world = PlanFixture(container("a", image="app:${params.v}"), params={"v": value}).settle()
-    assert "a part of an image is a text or a number" in world.condition()[2]
+    assert "a part of an image must be a text or a number" in world.condition()[2]
 
 
 def test_an_image_of_a_trigger_is_not_evaluated() -> None:

@@ -101,19 +101,21 @@ CAPABILITIES = {"add": ["NET_ADMIN"]}
     ],
 )
 def test_privileges_need_a_level_of_the_namespace(context: dict[str, Any], level: str, field: str) -> None:
-    chosen = fields(securityContext=context).security_context
-    assert pod_security.required_level(chosen) == (pod_security.PodSecurityLevel[level.upper()], field)
+    chosen = fields(securityContext=context)
+    assert chosen.security_context is not None
+    assert pod_security.required_level(chosen.security_context) == (
+        pod_security.PodSecurityLevel[level.upper()],
+        field,
+    )
     labels = ["restricted", "baseline", "privileged"]
-    allowed = [label for label in labels if not pod_security.refusal(chosen, "n", label)]
+    allowed = [label for label in labels if not pod_security.pod_refusal(chosen, "n", label)]
     assert allowed == labels[pod_security.PodSecurityLevel[level.upper()] :]
 
 
 @pytest.mark.parametrize("label", ["", "Privileged", "none", "restricted"])
 def test_a_namespace_without_a_level_allows_no_privileges(label: str) -> None:
-    chosen = fields(securityContext={"runAsUser": 0}).security_context
-    assert "runAsUser needs Pod Security level baseline, and namespace n allows" in pod_security.refusal(
-        chosen, "n", label
-    )
+    said = pod_security.pod_refusal(fields(securityContext={"runAsUser": 0}), "n", label)
+    assert "runAsUser needs Pod Security level baseline, and namespace n allows" in said
 
 
 def test_root_has_its_own_group_and_no_capabilities_by_default() -> None:
