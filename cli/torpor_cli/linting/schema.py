@@ -12,32 +12,17 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
+from torpor_cli.linting import peer_fields
 from torpor_cli.linting.finding import LintProblem, LintRule, Path, dotted
 
 Schema = Mapping[str, Any]
 _PRESERVE = "x-kubernetes-preserve-unknown-fields"
 _CUTOFF = 0.6
 _DATE_TIME = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
-_ELSEWHERE = {
-    **dict.fromkeys(("depends", "dependencies", "dependsOn", "depends_on", "upstream", "runAfter"), "after"),
-    **dict.fromkeys(("triggerRule", "trigger_rule"), "rule"),
-    **dict.fromkeys(("retryStrategy", "retry"), "retries"),
-    **dict.fromkeys(("continueOn", "onError", "ignoreFailure"), "mayFail"),
-    **dict.fromkeys(("withItems", "withParam", "matrix"), "expand"),
-    **dict.fromkeys(("executionTimeout", "execution_timeout", "activeDeadlineSeconds"), "timeout"),
-    **dict.fromkeys(("default_args", "templateDefaults", "stepTemplate"), "defaults"),
-    **dict.fromkeys(("workflowTemplateRef", "pipelineRef"), "templateRef"),
-    "archiveLogs": "logs",
-    "expand_kwargs": "expandKwargs",
-    "podGC": "podsTTL",
-    "source": "script",
-    "synchronization": "pool",
-    "templates": "tasks",
-    "ttlStrategy": "ttlAfterFinished",
-    "volumeClaimTemplates": "volumeClaims",
-    "type": "class",
+_FORMS = {
+    "^[a-z][a-z0-9_]*$": "use lower-case letters, digits and underscores, such as load_all",
+    r"^\$\{ *tasks\.[a-z][a-z0-9_]{0,39}\.files": "write ${tasks.NAME.files.OUTPUT}, or an object such as {text: ...}",
 }
-"""What Airflow, Argo and Tekton call a field."""
 _UNQUOTED = "; YAML reads an unquoted y, n, yes, no, on or off as a boolean: quote it"
 
 
@@ -50,7 +35,7 @@ def unknown_fields(value: Any, schema: Schema, path: Path = ()) -> Iterator[Lint
                 if name in known:
                     yield from unknown_fields(child, known[name], (*path, name))
                 elif not schema.get(_PRESERVE):
-                    message = f'unknown field "{_strict((*path, name))}"{_hint(name, known)}'
+                    message = f'unknown field "{_strict((*path, name))}"{_hint((*path, name), known)}'
                     yield LintProblem(path=(*path, name), rule=LintRule.UNKNOWN_FIELD, message=message)
         case dict() if isinstance(schema.get("additionalProperties"), dict):
             for name, child in value.items():
@@ -62,13 +47,13 @@ def unknown_fields(value: Any, schema: Schema, path: Path = ()) -> Iterator[Lint
             return
 
 
-def _hint(name: str, known: Mapping[str, Schema]) -> str:
-    """Return the field that is meant: one of this name in an object beside it (`pod.env`), or a similar one here."""
-    if _ELSEWHERE.get(name) in known:
-        return f'; did you mean "{_ELSEWHERE[name]}"?'
-    inner = [f"{field}.{name}" for field, schema in known.items() if name in schema.get("properties", {})]
-    meant = " or ".join(f'"{field}"' for field in inner)
-    return f"; did you mean {meant}?" if inner else nearest(name, known)
+def _hint(path: Path, known: Mapping[str, Schema]) -> str:
+    """Return the field that is meant: what another engine calls so, one in an object beside it, or a similar one."""
+    name = str(path[-1])
+    if (meant := peer_fields.meant(path, known)) is not None:
+        return f"; did you mean {meant}?"
+    inner = [f'"{field}.{name}"' for field, schema in known.items() if name in schema.get("properties", {})]
+    return f"; did you mean {' or '.join(inner)}?" if inner else nearest(name, known)
 
 
 def nearest(name: str, known: Mapping[str, object] | Sequence[str]) -> str:
@@ -176,13 +161,18 @@ def _text(value: str, schema: Schema, path: Path) -> Iterator[LintProblem]:
     if len(value) < schema.get("minLength", 0):
         yield _in_body(path, value, f"should be at least {schema['minLength']} chars long")
     if "pattern" in schema and not go_pattern(schema["pattern"]).search(value):
-        yield _in_body(path, value, f"should match '{schema['pattern']}'")
+        yield _in_body(path, value, f"should match '{schema['pattern']}'{_form(schema['pattern'])}")
     if schema.get("format") == "date-time" and not _is_date_time(value):
         yield _in_body(path, value, f"must be of type date-time: {_quoted(value)}")
     if "enum" in schema and value not in schema["enum"]:
         supported = ", ".join(_quoted(choice) for choice in schema["enum"])
         message = f"Unsupported value: {_quoted(value)}: supported values: {supported}"
         yield _problem(path, message + nearest(value, schema["enum"]))
+
+
+def _form(pattern: str) -> str:
+    """Return in words what a pattern wants that people of other engines often miss, or nothing."""
+    return next((f"; {words}" for start, words in _FORMS.items() if pattern.startswith(start)), "")
 
 
 def _is_date_time(text: str) -> bool:

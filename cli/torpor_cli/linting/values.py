@@ -71,7 +71,8 @@ def _pod(pod: Mapping[str, Any], path: Path, shared: Sequence[str]) -> Iterator[
     for index, mount in enumerate(pod.get("volumeMounts", ())):
         if "name" in mount and mount["name"] not in volumes:
             at: Path = (*path, "volumeMounts", index, "name")
-            message = f'{dotted(at)}: Not found: "{mount["name"]}"{nearest(mount["name"], volumes)}'
+            hint = nearest(mount["name"], volumes) or "; define it in pod.volumes or spec.volumeClaims"
+            message = f'{dotted(at)}: Not found: "{mount["name"]}"{hint}'
             yield LintProblem(path=at, rule=LintRule.SCHEMA, message=message)
     for kind in ("requests", "limits"):
         for resource, amount in (pod.get("resources") or {}).get(kind, {}).items():

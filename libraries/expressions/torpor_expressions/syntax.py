@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
-from torpor_expressions import ast, errors, library
-from torpor_expressions.errors import ExpressionError
+from torpor_expressions import ast, errors, hints, library
+from torpor_expressions.errors import ExpressionError, ExpressionReason
 
 ROOTS = frozenset({"tasks", "params", "item", "index", "event", "workflow"})
 MAX_LENGTH = 1024
@@ -107,10 +107,16 @@ def _parse(expression: str) -> Parsed | ExpressionError:
         )
     serialized = library.parse(expression)
     if isinstance(serialized, ExpressionError):
-        return serialized
+        return _with_hint(serialized, expression)
     node = ast.decode(serialized)
     depth, at = _depth(node)
     return Parsed(uses=_distinct(_uses(node, frozenset())), path=_path(node), macro_depth=depth, deepest=at)
+
+
+def _with_hint(error: ExpressionError, expression: str) -> ExpressionError:
+    """Return an error of the grammar with what to write instead, if that can be guessed."""
+    hint = hints.of_syntax(expression) if error.reason is ExpressionReason.INVALID else ""
+    return errors.invalid(error.message + hint) if hint else error
 
 
 def position(expression: str, at: int) -> str:
@@ -172,7 +178,8 @@ def _unknown(expression: str, parsed: Parsed, roots: frozenset[str]) -> Expressi
         if use.root not in known:
             where = position(expression, use.at)
             names = ", ".join(sorted(roots)) or "no names at all"
-            return errors.invalid(f"unknown name {use.root!r} at {where}; known names: {names}")
+            hint = hints.of_name(use.root, roots, alone=bool(parsed.path))
+            return errors.invalid(f"unknown name {use.root!r} at {where}; known names: {names}{hint}")
     return None
 
 

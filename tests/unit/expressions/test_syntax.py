@@ -50,6 +50,11 @@ def test_good_expressions_pass(expression: str) -> None:
         ("strings", "unknown function or name 'strings'"),
         ("'abc", "token recognition error"),
         ("params.map(x, y)", "unknown name 'y'"),
+        ("params.x == yes", "workflow; if it is a text, put it in quotes"),
+        ("${params.x} == 'a'", "write the expression without braces around it"),
+        ("{{tasks.flip.outputs.result}} == heads", "write the expression without braces around it"),
+        ("params.x and params.y", "write && for and, || for or, and ! for not"),
+        ("params.x = 'a and b'", "at column 10; write == to compare"),
     ],
 )
 def test_bad_expressions_are_refused_with_a_place_and_a_way_out(expression: str, message: str) -> None:
