@@ -68,13 +68,13 @@ async def test_slow_expressions_of_one_share_do_not_hold_up_those_of_another() -
 
 
 async def test_a_share_is_charged_for_what_its_expressions_used(caplog: pytest.LogCaptureFixture) -> None:
-    async with Evaluator(children=1, budget=0.01) as pool:
+    async with Evaluator(children=1, budget=0.04) as pool:
         assert await good(pool)
         assert caplog.messages == []
-        await pool.evaluate(SLOW, {"s": "ab" * 1200}, share="loud")
+        await pool.evaluate(SLOW, {"s": "ab" * 2400}, share="loud")
         await pool.evaluate("1", {}, share="loud")
     (message,) = caplog.messages
-    assert message.startswith("loud: expressions used more than 0.01 s of CPU time in a minute")
+    assert message.startswith("loud: expressions used more than 0.04 s of CPU time in a minute")
 
 
 async def test_the_next_share_is_not_charged_for_the_restart_of_a_filled_child() -> None:
