@@ -96,8 +96,6 @@ class TaskInstances:
         files = file_inputs.resolve_files(self.task, scope)
         if isinstance(files, TaskOutcome | Pending):
             return files
-        if (problem := size_limits.problem(self.task, all_arguments, self.width, files)) is not None:
-            return failed_without_runs(self.task.name, Reason.ARGUMENTS_TOO_LARGE, problem)
         trigger = (
             trigger_kwargs.resolve_trigger(self.task, self.product.items(position), scope) if self.task.wait else None
         )
@@ -112,6 +110,8 @@ class TaskInstances:
         program = container_command.resolve_program(self.task, scope, self.texts())
         if isinstance(program, TaskOutcome | Pending):
             return program
+        if (problem := size_limits.problem(self.task, all_arguments, self.width, files, program)) is not None:
+            return failed_without_runs(self.task.name, Reason.ARGUMENTS_TOO_LARGE, problem)
         return InstanceInputs(
             arguments=all_arguments, trigger=trigger, display_name=display_name, program=program, run=run, files=files
         )

@@ -12,6 +12,8 @@ from torpor_crds.models.program import Command, ContainerProgram
 from torpor_crds.models.task import Task
 from torpor_wire import canonical, constants
 
+from torpor_operator.mapping.container_command import ContainerCommand
+
 
 def instance_limit(width: int) -> int:
     """Bytes of arguments and command that each of `width` instances may have.
@@ -22,17 +24,28 @@ def instance_limit(width: int) -> int:
     return max(constants.ARGUMENTS_FLOOR, min(constants.ARGUMENTS_MAX, share))
 
 
-def problem(task: Task, arguments: Iterable[Argument], width: int, files: RunFiles | None = None) -> str | None:
-    """Why an instance with these arguments and files is too large, in a task of `width` instances."""
-    size = command_size(task.container) + sum(argument_size(argument, mapped=width > 1) for argument in arguments)
+def problem(
+    task: Task,
+    arguments: Iterable[Argument],
+    width: int,
+    files: RunFiles | None = None,
+    program: ContainerCommand | None = None,
+) -> str | None:
+    """Why an instance with these arguments and files is too large, in a task of `width` instances.
+
+    Without `program`, whose expressions are evaluated, the command counts as its author wrote it.
+    """
+    size = command_size(task.container) if program is None else program_size(program)
+    size += sum(argument_size(argument, mapped=width > 1) for argument in arguments)
     size += len(canonical.plain(files.to_json()).encode()) if files else 0
     limit = instance_limit(width)
     if size <= limit:
         return None
     owner = f"each of the {width:,} instances" if width > 1 else "the TaskRun"
     return (
-        f"the arguments, the command and the files of {owner} have {size:,} bytes; the limit is {limit:,}: pass large "
-        "values as a whole result, such as ${tasks.x.result}, or let the task read them from a ConfigMap or a bucket"
+        f"the arguments, the command, the variables and the files of {owner} have {size:,} bytes; "
+        f"the limit is {limit:,}: pass large values as a whole result, such as ${{tasks.x.result}}, or let the task read "
+        "them from a ConfigMap or a bucket"
     )
 
 
@@ -44,6 +57,12 @@ def argument_size(argument: Argument, *, mapped: bool) -> int:
     return size
 
 
+def program_size(program: ContainerCommand) -> int:
+    """Bytes of a program, and of the values of variables and pod fields that the TaskRun stores."""
+    values = (*(each.value for each in program.env), *(each.value for each in program.pod_values))
+    return command_size(program.container) + sum(len(value.encode(errors="replace")) for value in values)
+
+
 def command_size(command: Command | None) -> int:
     """Bytes of a container's commands, arguments, variables and scripts."""
     if command is None:
@@ -53,4 +72,6 @@ def command_size(command: Command | None) -> int:
 
 def _program_size(program: ContainerProgram) -> int:
     values = (variable.value or "" for variable in program.env)
-    return sum(len(word.encode()) for word in (*program.command, *program.args, *values, program.script or ""))
+    return sum(
+        len(word.encode(errors="replace")) for word in (*program.command, *program.args, *values, program.script or "")
+    )

@@ -64,6 +64,23 @@ async def test_expressions_do_not_make_large_arguments_of_small_ones(rig: Contro
     assert "480,290 bytes; the limit is 41,943" in message
 
 
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    "task",
+    [
+        {"container": {"command": ["x"], "args": ["${params.big}"] * 50}},
+        {"container": {"steps": [{"name": "s", "command": ["${params.big}"] * 50}]}},
+        {"container": {"command": ["x"], "env": [{"name": f"V{n}", "value": "${params.big}"} for n in range(50)]}},
+        {"python": "a:b", "pod": {"env": [{"name": f"V{n}", "value": "${params.big}"} for n in range(50)]}},
+    ],
+)
+async def test_expressions_do_not_make_a_large_program_of_a_small_one(
+    rig: ControllerHarness, task: dict[str, Any]
+) -> None:
+    big = {"params": {"big": "x" * 4000}}
+    assert "200,0" in await refused(rig, {"name": "load", "expand": expand(200), **task}, **big)
+
+
 async def test_the_items_of_a_product_count_in_each_instance(rig: ControllerHarness) -> None:
     lists = [{"name": name, "over": ["x" * 8000] * 10} for name in ("a", "b", "c")]
     message = await refused(rig, python("load", expand=lists))
