@@ -43,9 +43,9 @@ def problem(
         return None
     owner = f"each of the {width:,} instances" if width > 1 else "the TaskRun"
     return (
-        f"the arguments, the command, the variables and the files of {owner} have {size:,} bytes; "
-        f"the limit is {limit:,}: pass large values as a whole result, such as ${{tasks.x.result}}, or let the task read "
-        "them from a ConfigMap or a bucket"
+        f"the arguments, the command, the variables and the files of {owner} have {size:,} bytes; the limit is "
+        f"{limit:,}: pass large values as a whole result, such as ${{tasks.x.result}}, or let the task read them from "
+        "a ConfigMap or a bucket"
     )
 
 
