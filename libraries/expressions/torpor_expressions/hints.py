@@ -13,6 +13,10 @@ _NAMES = {
     "steps": "tasks",
 }
 """What Argo and Tekton call a root, and what Torpor has for it."""
+_OF_OTHER_FIELDS = frozenset(
+    {"event", "groups", "mapping", "object", "params", "response", "row", "rows", "run", "tasks", "variables"}
+)
+"""Names that some fields know. No one means a text by them."""
 _SYNTAX = (
     (re.compile(r"\$\{|\{\{"), "write the expression without braces around it"),
     (re.compile(r"\b(?:and|or|not)\b"), "write && for and, || for or, and ! for not"),
@@ -31,4 +35,4 @@ def of_name(name: str, roots: Collection[str], *, alone: bool) -> str:
     meant = _NAMES.get(name, "")
     if meant.partition(".")[0] in roots:
         return f"; write {meant}"
-    return "" if alone else "; if it is a text, put it in quotes"
+    return "" if alone or name in _OF_OTHER_FIELDS else "; if it is a text, put it in quotes"

@@ -101,6 +101,7 @@ def test_a_caller_names_the_roots_it_knows() -> None:
     roots = frozenset({"object"})
     assert syntax.check("object.status.phase == 'Ready'", roots=roots) is None
     assert "known names: object" in refused("params.x", roots).message
+    assert refused("params.x == 'a'", roots).message.endswith("known names: object")
 
 
 def test_without_any_root_the_message_says_so() -> None:
