@@ -19,7 +19,7 @@ from torpor.runtime.http import ApiResponse, UnclearError
 from torpor.runtime.outcome import TaskFailure
 from torpor_client.errors import UserError
 from torpor_client.runs import file_content
-from torpor_operator.model.pod import FILES_CONTAINER
+from torpor_operator.model.pod import FILES_CONTAINER, FILES_VOLUME, INPUT_VOLUME
 from torpor_wire import constants
 
 from torpor_local.apiserver import config_maps
@@ -74,9 +74,9 @@ def of_pod(pod: Object, folder: Path) -> LocalTaskFiles:
     mounts: dict[str, Path] = {}
     maps: list[tuple[str, str, str | None]] = []
     for mount in main.get("volumeMounts") or ():
-        if mount["name"] == "torpor-files" and mount["subPath"].startswith("in/"):
+        if mount["name"] == FILES_VOLUME and mount["subPath"].startswith("in/"):
             mounts[mount["mountPath"]] = folder / mount["subPath"]
-        elif mount["name"].startswith("torpor-input-"):
+        elif mount["name"].startswith(INPUT_VOLUME):
             mounts[mount["mountPath"]] = folder / "in" / mount["name"]
             maps.append((mount["name"], volumes[mount["name"]]["configMap"]["name"], mount.get("subPath")))
     return LocalTaskFiles(

@@ -15,6 +15,11 @@ RUNTIME_CONTAINER = "torpor-runtime"
 """The init container that copies the runtime into a pod."""
 FILES_CONTAINER = "torpor-files"
 """The init container that fetches the input files of a task."""
+CREDENTIALS_VOLUME = "torpor-credentials"
+FILES_VOLUME = "torpor-files"
+"""The volume of the inputs that an init container fetches."""
+INPUT_VOLUME = "torpor-input-"
+"""Begins the name of the volume of an input that the kubelet mounts."""
 _INITIALIZING = frozenset({"", "PodInitializing", "ContainerCreating"})
 _MESSAGE_MAX = 4096
 _MESSAGES_MAX = 12 * 1024

@@ -11,15 +11,15 @@ from torpor_crds.models.taskrun import TaskRun
 from torpor_wire import canonical, constants
 
 from torpor_operator import pod_security
-from torpor_operator.model.pod import FILES_CONTAINER
+from torpor_operator.model.pod import FILES_CONTAINER, FILES_VOLUME, INPUT_VOLUME
 from torpor_operator.model.snapshot import PodContext
 from torpor_operator.taskrun import runtime_volume
 from torpor_operator.taskrun.container_environment import literal, outcome_max
 from torpor_operator.taskrun.runtime_volume import PodParts
 
-_VOLUME = "torpor-files"
 _CREDENTIALS = "torpor-files-credentials"
 _SIZE = "12Gi"
+"""Of all inputs of a pod, and of what it writes to /files/out."""
 _FETCH = ["/torpor-tool", "fetch"]
 _NO_FILES = RunFiles()
 
@@ -41,11 +41,11 @@ def parts(taskrun: TaskRun, context: PodContext, chosen: PodFields) -> PodParts:
     """What the files add to the pod and to its container."""
     files = of_task(taskrun)
     fetched = [entry for entry in files.in_ if entry.config_map is None]
-    mounted = [(f"torpor-input-{number}", entry) for number, entry in enumerate(files.in_) if entry.config_map]
-    mounts = [{"name": _VOLUME, "mountPath": entry.path, "subPath": f"in/{entry.name}"} for entry in fetched]
+    mounted = [(f"{INPUT_VOLUME}{number}", entry) for number, entry in enumerate(files.in_) if entry.config_map]
+    mounts = [{"name": FILES_VOLUME, "mountPath": entry.path, "subPath": f"in/{entry.name}"} for entry in fetched]
     if any(output.path.startswith(f"{constants.FILES_FOLDER}/out/") for output in files.out):
-        mounts.append({"name": _VOLUME, "mountPath": f"{constants.FILES_FOLDER}/out", "subPath": "out"})
-    volumes: list[dict[str, Any]] = [{"name": _VOLUME, "emptyDir": {"sizeLimit": _SIZE}}] if mounts else []
+        mounts.append({"name": FILES_VOLUME, "mountPath": f"{constants.FILES_FOLDER}/out", "subPath": "out"})
+    volumes: list[dict[str, Any]] = [{"name": FILES_VOLUME, "emptyDir": {"sizeLimit": _SIZE}}] if mounts else []
     archived = any(entry.origins for entry in fetched) and context.archive is not None
     if archived:
         volumes.append({"name": _CREDENTIALS, "projected": {"sources": [runtime_volume.ARCHIVE_TOKEN]}})
@@ -122,7 +122,7 @@ def _fetch(
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "securityContext": pod_security.of_own_container(context.defaults),
         "volumeMounts": [
-            {"name": _VOLUME, "mountPath": folder, "subPath": "in"},
+            {"name": FILES_VOLUME, "mountPath": folder, "subPath": "in"},
             *([credentials] if archived else []),
         ],
     }

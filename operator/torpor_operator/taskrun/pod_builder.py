@@ -17,7 +17,7 @@ from torpor_wire.runtime_variable import RuntimeVariable
 
 from torpor_operator import pod_security
 from torpor_operator.expressions import pod_texts
-from torpor_operator.model.pod import MAIN, RUNTIME_CONTAINER, pod_name
+from torpor_operator.model.pod import CREDENTIALS_VOLUME, MAIN, RUNTIME_CONTAINER, pod_name
 from torpor_operator.model.snapshot import PodContext
 from torpor_operator.taskrun import (
     container_environment,
@@ -187,7 +187,7 @@ def _container(taskrun: TaskRun, context: PodContext, chosen: PodFields) -> dict
     )
     own_env = [*_traceparent(taskrun, context, chosen), *_chosen(taskrun, chosen)]
     runtime, source = _runtime(taskrun, context, chosen), runtime_volume.source(taskrun)
-    credentials = {"name": "torpor-credentials", "mountPath": constants.CREDENTIALS, "readOnly": True}
+    credentials = {"name": CREDENTIALS_VOLUME, "mountPath": constants.CREDENTIALS, "readOnly": True}
     if program is not None:
         environment = [
             *container_environment.identity(taskrun),
@@ -236,7 +236,7 @@ def _credentials(taskrun: TaskRun, context: PodContext) -> list[dict[str, Any]]:
     program = taskrun.spec.container
     of_archive = [runtime_volume.ARCHIVE_TOKEN] if context.archive and _needs_archive(taskrun) else []
     sources = [*(_CREDENTIALS if program is None else ()), *of_archive]
-    return [{"name": "torpor-credentials", "projected": {"sources": sources}}] if sources else []
+    return [{"name": CREDENTIALS_VOLUME, "projected": {"sources": sources}}] if sources else []
 
 
 def _chosen(taskrun: TaskRun, chosen: PodFields) -> list[dict[str, Any]]:

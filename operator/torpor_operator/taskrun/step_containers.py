@@ -9,9 +9,9 @@ from typing import Any
 from torpor_crds.models.program import Command, ContainerStep
 from torpor_wire import constants
 
+from torpor_operator.model.pod import CREDENTIALS_VOLUME
 from torpor_operator.taskrun import program_words
 
-_CREDENTIALS = "torpor-credentials"
 _ARCHIVE = frozenset({constants.ENV_ARCHIVE_URL, constants.ENV_ARCHIVE_CA})
 _OF_MAIN = _ARCHIVE | {constants.ENV_OUTCOME_NONCE, constants.ENV_FILES, constants.ENV_STEP}
 _OF_WRAPPER = frozenset({constants.ENV_OUTCOME, constants.ENV_OUTCOME_MAX, constants.ENV_PROTOCOL})
@@ -20,7 +20,7 @@ _OF_WRAPPER = frozenset({constants.ENV_OUTCOME, constants.ENV_OUTCOME_MAX, const
 def build(main: dict[str, Any], container: Command, env: list[dict[str, Any]], nonce: str) -> list[dict[str, Any]]:
     """The init containers of the steps before the last one. `main` is that of the last one; they share `env`."""
     template = {key: value for key, value in main.items() if key not in {"command", "args", "env"}}
-    mounts = [mount for mount in main.get("volumeMounts", []) if mount["name"] != _CREDENTIALS]
+    mounts = [mount for mount in main.get("volumeMounts", []) if mount["name"] != CREDENTIALS_VOLUME]
     plain = template | {"volumeMounts": mounts}
     return [
         (template if step.is_wrapped else plain) | _step(step, main["image"], env, nonce)
