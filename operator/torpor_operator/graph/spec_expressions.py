@@ -6,6 +6,7 @@ no step parses more than one.
 
 from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeAlias
 
 from torpor_crds.models.workflow import WorkflowSpec
@@ -18,6 +19,8 @@ from torpor_wire import constants
 from torpor_operator.expressions import pod_texts, resolve
 from torpor_operator.expressions.resolve import LocatedExpression
 
+Referred: TypeAlias = Mapping[LocatedExpression, References | ExpressionError]
+"""What each expression refers to, or what is wrong with it."""
 Cost: TypeAlias = int
 """What a step costs, in characters: parsing one takes about 10 microseconds."""
 _STEP_COST = 50
@@ -45,7 +48,7 @@ class SpecExpressions:
     run: tuple[LocatedExpression, ...]
     tasks: Mapping[str, tuple[LocatedExpression, ...]]
     groups: Mapping[str, tuple[LocatedExpression, ...]]
-    refs: Mapping[LocatedExpression, References | ExpressionError]
+    refs: Referred
     parsed: tuple[Parsed, ...]  # held as long as the graph, so that no plan parses them again
 
 
@@ -53,19 +56,13 @@ def read(spec: WorkflowSpec) -> Generator[Cost, None, SpecExpressions]:
     """Find and parse the expressions of the spec. Raises SpecTooLargeError before it parses the first."""
     tasks: dict[str, tuple[LocatedExpression, ...]] = {}
     groups: dict[str, tuple[LocatedExpression, ...]] = {}
-    if spec.defaults is not None and (size := pod_texts.size(spec.defaults.pod)) > _DEFAULTS_MAX:
-        message = f"the pod fields of spec.defaults have {size:,} characters; the limit is {_DEFAULTS_MAX:,}"
-        message += ": mount a ConfigMap"
-        raise SpecTooLargeError(message)
+    if spec.defaults is not None:
+        _check_size("the pod fields of spec.defaults have", pod_texts.size(spec.defaults.pod), _DEFAULTS_MAX)
     limit = _Limit()
     groups_of_author = resolve.are_of_author(spec.groups)
     for task in spec.tasks:
         pod_size = pod_texts.size(task.pod)
-        if pod_size > _POD_MAX:
-            message = (
-                f"the fields of its pod have {pod_size:,} characters; the limit is {_POD_MAX:,}: mount a ConfigMap"
-            )
-            raise SpecTooLargeError(f"task {task.name}: {message}")
+        _check_size(f"task {task.name}: the fields of its pod have", pod_size, _POD_MAX)
         of_task = resolve.task_expressions(task, spec.image, groups_of_author=groups_of_author)
         tasks[task.name] = limit.counted(of_task)
         yield _STEP_COST + pod_size // _POD_SHARE
@@ -73,21 +70,30 @@ def read(spec: WorkflowSpec) -> Generator[Cost, None, SpecExpressions]:
         groups[group.name] = limit.counted(resolve.group_expressions(group))
         yield _STEP_COST
     of_run = limit.counted(resolve.run_expressions(spec))
+    located = chain.from_iterable((*tasks.values(), *groups.values(), of_run))
+    refs, parsed = yield from _parse(located)
+    return SpecExpressions(run=of_run, tasks=tasks, groups=groups, refs=refs, parsed=parsed)
+
+
+def _check_size(what: str, size: int, limit: int) -> None:
+    if size > limit:
+        raise SpecTooLargeError(f"{what} {size:,} characters; the limit is {limit:,}: mount a ConfigMap")
+
+
+def _parse(expressions: Iterable[LocatedExpression]) -> Generator[Cost, None, tuple[Referred, tuple[Parsed, ...]]]:
+    """Parse the expressions. Each step parses one."""
     refs: dict[LocatedExpression, References | ExpressionError] = {}
     parsed: dict[str, Parsed] = {}
-    for located in (each for entries in (*tasks.values(), *groups.values(), of_run) for each in entries):
-        expression = located.expression
+    for located in expressions:
+        expression, roots = located.expression, located.roots
         if isinstance(expression, ExpressionError):
             refs[located] = expression
             continue
-        held = syntax.parse(expression)
-        if isinstance(held, Parsed):
+        if isinstance(held := syntax.parse(expression), Parsed):
             parsed[expression] = held
-        refs[located] = syntax.check(expression, roots=located.roots) or references.find(
-            expression, roots=located.roots
-        )
+        refs[located] = syntax.check(expression, roots=roots) or references.find(expression, roots=roots)
         yield _STEP_COST + len(expression)
-    return SpecExpressions(run=of_run, tasks=tasks, groups=groups, refs=refs, parsed=tuple(parsed.values()))
+    return refs, tuple(parsed.values())
 
 
 @dataclass(slots=True)
