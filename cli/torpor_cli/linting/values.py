@@ -45,6 +45,8 @@ def problems(document: Mapping[str, Any]) -> Iterator[LintProblem]:
     for index, task in enumerate(spec.get("tasks", ())):
         path: Path = ("spec", "tasks", index)
         yield from _image(task, path)
+        for number, step in enumerate((task.get("container") or {}).get("steps", ())):
+            yield from _image(step, (*path, "container", "steps", number))
         yield from _pod(task.get("pod") or {}, (*path, "pod"), shared)
     with suppress(ValidationError):  # the schema has reported why
         yield from _lists(models.WorkflowSpec.model_validate(spec))
@@ -68,14 +70,23 @@ def _shared_volumes(spec: Mapping[str, Any]) -> list[str]:
 def _pod(pod: Mapping[str, Any], path: Path, shared: Sequence[str]) -> Iterator[LintProblem]:
     """`shared`: the names of volumes that the pod need not have itself."""
     volumes = [*shared, *(volume.get("name", "") for volume in pod.get("volumes", ()))]
-    for index, mount in enumerate(pod.get("volumeMounts", ())):
+    yield from _container(pod, path, volumes)
+    for field in ("initContainers", "sidecars"):
+        for index, container in enumerate(pod.get(field, ())):
+            yield from _image(container, (*path, field, index))
+            yield from _container(container, (*path, field, index), volumes)
+
+
+def _container(fields: Mapping[str, Any], path: Path, volumes: Sequence[str]) -> Iterator[LintProblem]:
+    """Yield the problems of the mounts and quantities of a container. `volumes`: the names of those of its pod."""
+    for index, mount in enumerate(fields.get("volumeMounts", ())):
         if "name" in mount and mount["name"] not in volumes:
             at: Path = (*path, "volumeMounts", index, "name")
             hint = nearest(mount["name"], volumes) or "; define it in pod.volumes or spec.volumeClaims"
             message = f'{dotted(at)}: Not found: "{mount["name"]}"{hint}'
             yield LintProblem(path=at, rule=LintRule.SCHEMA, message=message)
     for kind in ("requests", "limits"):
-        for resource, amount in (pod.get("resources") or {}).get(kind, {}).items():
+        for resource, amount in (fields.get("resources") or {}).get(kind, {}).items():
             if template.OPENING not in amount and not _QUANTITY.fullmatch(amount):
                 at = (*path, "resources", kind, resource)
                 message = f"{dotted(at)}: \"{amount}\": quantities must match the regular expression '{_QUANTITY_RULE}'"

@@ -69,3 +69,17 @@ def test_a_path_of_a_result_with_an_expression_hides_no_other_one(result: str) -
     container = program if result == "container" else {"steps": [{"name": "s", **program}]}
     found = paths({"name": "a", "container": container}, WRONG)
     assert {"spec.tasks[1].args.x", "spec.tasks[1].args.y"} <= found
+
+
+def test_images_mounts_and_quantities_of_each_container_are_checked() -> None:
+    wrong = {
+        "name": "x",
+        "image": "B:1",
+        "volumeMounts": [{"name": "lost", "mountPath": "/x"}],
+        "resources": {"limits": {"memory": "1 G"}},
+    }
+    pod = {"initContainers": [wrong], "sidecars": [wrong | {"name": "y"}]}
+    found = paths({"name": "a", "container": {"steps": [{"name": "s", "command": ["x"], "image": "B:1"}]}, "pod": pod})
+    fields = ("image", "volumeMounts[0].name", "resources.limits.memory")
+    parts = {f"spec.tasks[0].pod.{kind}[0].{field}" for kind in ("initContainers", "sidecars") for field in fields}
+    assert found == parts | {"spec.tasks[0].container.steps[0].image"}
