@@ -21,7 +21,7 @@ CODE := libraries crds operator triggerer archive cli worker-image local ui/torp
 # The tests start hundreds of Python processes. Each would compile all modules if none may store the bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help faults soak upgrade-test try version wheels wheel-test release-check release-lock release-images release-push release-sign release-verify release-files release-compare release-login release-publish docs-version audit demo docs prose test test-long ui ui-test venv fmt lint type unit integration kueue attacks fuzz e2e generate verify bench bench-attacks \
+.PHONY: help tools faults soak upgrade-test try version wheels wheel-test release-check release-lock release-images release-push release-sign release-verify release-files release-compare release-login release-publish docs-version audit demo docs prose test test-long ui ui-test venv fmt lint type unit integration kueue attacks fuzz e2e generate verify bench bench-attacks \
 	bench-archive bench-argo bench-chain bench-cli bench-failover bench-guard bench-install bench-logs bench-reduce bench-run bench-scale bench-schedules bench-sensors bench-start bench-startup \
 	bench-files bench-structure bench-triggerer bench-ui bench-ui-browser bench-views bench-workflow bench-writes mutants cli chart images runtime-folder manifest sbom uninstall load cluster kubeconfig \
 	cluster-down control-plane \
@@ -108,6 +108,9 @@ verify: generate ui ## what is generated is what is committed
 	@new=$$(git ls-files --others --exclude-standard ui/torpor_ui/static) && test -z "$$new" || (echo "not committed: $$new"; false)
 
 KUEUE := sigs.k8s.io/kueue@v0.17.0
+
+tools: ## the programs of some long tests, which are skipped without them: cosign, krew, promtool, a collector
+	@$(DEV) tools
 
 kueue: venv ## queues with the real Kueue, which is compiled first: ten minutes and root
 	@go=$$($(DEV) go) && GOBIN=$(CURDIR)/build/kueue CGO_ENABLED=0 $$go install -trimpath sigs.k8s.io/kueue/cmd/kueue@$(lastword $(subst @, ,$(KUEUE))) && \

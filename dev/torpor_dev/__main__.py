@@ -17,6 +17,7 @@ _PROGRAMS: dict[str, Callable[[], Path]] = {
     "actionlint": lambda: golang.build(golang.ACTIONLINT),
     "crane": lambda: golang.build(golang.CRANE),
     "cosign": lambda: golang.build(golang.COSIGN),
+    "tools": lambda: golang.build_all(golang.TEST_TOOLS),
 }
 
 
@@ -48,6 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     verbs.add_parser("actionlint", help="build the linter of GitHub workflows; print its path")
     verbs.add_parser("crane", help="build the program that copies images; print its path")
     verbs.add_parser("cosign", help="build the program that signs images; print its path")
+    verbs.add_parser("tools", help="build the programs of long tests that take minutes each; print their folder")
     load_images = verbs.add_parser("load", help="copy local images to the cluster's nodes")
     load_images.add_argument("images", nargs="+", metavar="IMAGE")
     up = verbs.add_parser("control-plane", help="start etcd and an API server as processes; print the kubeconfig")

@@ -4,6 +4,7 @@ Most rules between fields are not in the schema, so about half of what is genera
 Texts are drawn from what has caused failures: expressions, brackets, control characters, names of other tasks.
 """
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,8 @@ _TEXTS = (
 )
 _INTEGERS = (0, 1, 2, 1024)
 _TEXT_LENGTH = 40
+_END = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|\$")
+"""An escaped character, a class, or `$`, which Python also finds before a newline at the end."""
 
 Strategy = st.SearchStrategy[Any]
 _LEAVES = st.none() | st.booleans() | st.integers() | st.sampled_from(_TEXTS) | st.floats(allow_nan=False)
@@ -103,10 +106,14 @@ def tasks(schema: dict[str, Any]) -> Strategy:
     return many.map(lambda items: [{"name": name} | each for name, each in zip(_NAMES, items, strict=False)])
 
 
+def _as_end(found: re.Match[str]) -> str:
+    return r"\Z" if found[0] == "$" else found[0]
+
+
 def _texts(schema: dict[str, Any]) -> Strategy:
     longest = min(schema.get("maxLength", _TEXT_LENGTH), _TEXT_LENGTH)
     if "pattern" in schema:
-        texts = st.from_regex(schema["pattern"].replace("$", r"\Z"), fullmatch=False)
+        texts = st.from_regex(_END.sub(_as_end, schema["pattern"]), fullmatch=False)
         return texts.filter(lambda text: schema.get("minLength", 0) <= len(text) <= longest)
     fitting = [each for each in _TEXTS if len(each) >= schema.get("minLength", 0)]
     return st.sampled_from([each for each in fitting if len(each) <= schema.get("maxLength", 300)] or ["x"])

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,6 +96,8 @@ PROMTOOL = GoProgram(
 COLLECTOR = GoProgram(
     name="collector", package="./", remark=" (once; a minute on 2 cores)", module=cache.SOURCES / "collector"
 )
+TEST_TOOLS = (COSIGN, KREW, PROMTOOL, COLLECTOR)
+"""Programs of long tests that take minutes to build. Their tests are skipped on a machine that has not built them."""
 
 
 def build(program: GoProgram) -> Path:
@@ -105,6 +108,11 @@ def build(program: GoProgram) -> Path:
             with step(f"building {program.name} from Go sources{program.remark}"):
                 _compile(program, target)
     return target
+
+
+def build_all(programs: Iterable[GoProgram]) -> Path:
+    """Build programs, one after the other; return their folder."""
+    return [build(program) for program in programs][-1].parent
 
 
 def cross_compile(program: GoProgram, target: Path, architecture: str) -> None:

@@ -14,7 +14,10 @@ from tests.support.builders import python
 from tests.support.controller_harness import ControllerHarness
 from tests.support.fake_api import Fault, settle
 
-pytestmark = pytest.mark.long  # the first build of promtool takes minutes
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(not golang.built(golang.PROMTOOL), reason="promtool is not built: make tools"),
+]
 
 _RULES = Path(__file__).resolve().parents[3] / "manifests/components/monitoring/rules.yaml"
 _TESTS = Path(__file__).parent / "alerts.yaml"

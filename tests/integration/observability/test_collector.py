@@ -23,7 +23,10 @@ from tests.support.builders import python
 from tests.support.controller_harness import ControllerHarness
 from tests.support.ports import free_port
 
-pytestmark = pytest.mark.long  # the first build of the collector takes a minute
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(not golang.built(golang.COLLECTOR), reason="the collector is not built: make tools"),
+]
 
 _PATIENCE = 120.0
 

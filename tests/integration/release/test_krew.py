@@ -12,7 +12,11 @@ from torpor_dev.console import CommandError
 from torpor_dev.offline import golang
 from torpor_release import packages
 
-pytestmark = [pytest.mark.integration, pytest.mark.long]
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.long,
+    pytest.mark.skipif(not golang.built(golang.KREW), reason="krew is not built: make tools"),
+]
 PROGRAM = b"#!/bin/sh\necho torpor of the archive\n"
 
 

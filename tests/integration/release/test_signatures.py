@@ -19,7 +19,11 @@ from torpor_release import image_layer, provenance, publication, signing
 from torpor_release.image_layout import ImageLayout, PlatformImage
 from torpor_release.signing import Signer, Verifier
 
-pytestmark = [pytest.mark.integration, pytest.mark.long]
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.long,
+    pytest.mark.skipif(not golang.built(golang.COSIGN), reason="cosign is not built: make tools"),
+]
 TAG = "1.0"
 
 
