@@ -121,10 +121,10 @@ class Settings(ProcessSettings):
         default="", description="CPU limit of task pods that set no CPU resources; empty: no limit"
     )
     allow_networks: tuple[Network, ...] = Field(
-        default=(), description="networks that files of web servers may come from; repeatable"
+        default=(), description="networks in which sources of files may be although they are denied; repeatable"
     )
     deny_networks: tuple[Network, ...] = Field(
-        default=(), description="networks that files of web servers may not come from; repeatable"
+        default=(), description="networks in which sources of files may not be; repeatable"
     )
     task_defaults: Annotated[str, AfterValidator(_checked_defaults)] = Field(
         default="",
