@@ -36,7 +36,7 @@ class PodContext:
     """What a pod depends on. `deferrable`: whether sensors defer by default; `served`: whether any task can defer.
 
     `image_volumes`: whether the runtime comes by an image volume; `system_namespace`: where Torpor is installed;
-    `allow_networks` and `deny_networks`: where files of web servers may come from.
+    `allow_networks` and `deny_networks`: where sources of files may be.
     """
 
     service_account: str
