@@ -52,6 +52,23 @@ _ELSEWHERE: Mapping[str, Mapping[str, str]] = {
 }
 """What others write in an object, by the field that holds it, and Torpor elsewhere."""
 
+_FORMS: Mapping[tuple[str, str, str], str] = {
+    ("params", "object", "array"): "write {NAME: VALUE}",
+    ("args", "object", "array"): "the arguments of a program are container.args",
+    ("when", "string", "array"): "write an expression, such as params.path in ['a', 'b']",
+    ("retries", "object", "integer"): "write {limit: 2}",
+    ("command", "array", "string"): "write a list, such as [echo, hello]",
+    ("value", "string", "integer"): "quote it",
+    ("args", "array", "string"): "write a list, such as [echo, hello]",
+}
+"""What to write for a field that others have as another JSON type: by its name, the wanted type, and the actual one."""
+
+
+def form(path: Path, wanted: str, actual: str) -> str:
+    """Return what to write instead of a value of the actual JSON type, or nothing."""
+    words = _FORMS.get((str(path[-1]), wanted, actual)) if path else None
+    return f"; {words}" if words else ""
+
 
 def meant(path: Path, known: Collection[str]) -> str | None:
     """Return the field that a field of another engine is, in quotes, or None. `known`: the fields beside it."""

@@ -96,7 +96,8 @@ def violations(value: Any, schema: Schema, path: Path = ()) -> Iterator[LintProb
     wanted, actual = schema.get("type"), type_name(value)
     if wanted is not None and not _fits(wanted, actual):
         message = f'Invalid value: "{actual}": {dotted(path)} in body must be of type {wanted}: "{actual}"'
-        yield _problem(path, message + (_UNQUOTED if (wanted, actual) == ("string", "boolean") else ""))
+        hint = _UNQUOTED if (wanted, actual) == ("string", "boolean") else peer_fields.form(path, str(wanted), actual)
+        yield _problem(path, message + hint)
         return
     match value:
         case str():

@@ -53,6 +53,25 @@ def test_a_field_of_a_container_names_the_one_of_the_task(field: str, meant: str
     assert hint({}, {}, {field: None}) == meant
 
 
+@pytest.mark.parametrize(
+    ("spec", "task", "container", "words"),
+    [
+        ({"params": [{"name": "a", "value": "b"}]}, {}, {}, "write {NAME: VALUE}"),
+        ({}, {"when": [{"input": "a"}]}, {}, "write an expression, such as params.path in ['a', 'b']"),
+        ({}, {"retries": 2}, {}, "write {limit: 2}"),
+        ({}, {"args": ["a"]}, {}, "the arguments of a program are container.args"),
+        ({}, {}, {"env": [{"name": "A", "value": 5}]}, "quote it"),
+        ({}, {}, {"command": "echo a"}, "write a list, such as [echo, hello]"),
+    ],
+)
+def test_a_value_in_the_form_of_another_engine_has_a_hint(
+    spec: dict[str, object], task: dict[str, object], container: dict[str, object], words: str
+) -> None:
+    body = {"name": "a", "image": "x:1", "container": {"command": ["x"], **container}, **task}
+    (message,) = messages(_RUN | {"spec": {"tasks": [body], **spec}})
+    assert message.endswith(f"; {words}")
+
+
 @pytest.mark.parametrize("path", [("spec", "volumes"), ("spec", "tasks", 0, "colour"), ("spec",)])
 def test_other_fields_have_no_hint(path: Path) -> None:
     assert peer_fields.meant(path, {"sources"}) is None
