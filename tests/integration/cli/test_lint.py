@@ -88,7 +88,7 @@ def test_lint_says_what_the_server_says(server: Server, namespace: str, case: st
 
 
 _WORKFLOW = schema_values.spec_of("workflows")
-_NO_RUN_OF = frozenset({"tasks", "templateRef", "runOf"})
+_NO_RUN_OF = frozenset({"tasks", "templateRef", "runOf", "parent"})
 """A run of a template has no tasks, and who may operate, as these tests may, can create one with other fields."""
 SPECS = st.tuples(
     st.one_of(st.just({}), schema_values.objects(_WORKFLOW, without=_NO_RUN_OF)),

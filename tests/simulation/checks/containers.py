@@ -82,8 +82,13 @@ class ContainerChecker(Watcher):
             expected = _result(container, ended, was["attempt"])
             result = json.loads(now.get("result") or "null")
             self._expect("C2", result == expected, f"{name} with {result}, not {expected}")
-        elif now.get("reason") == Reason.ERROR:
+        elif now.get("reason") == Reason.ERROR and not self._is_stopped(before, pod.name):
             self._expect("C2", not _has_result(container, ended), f"{name}, but its pod ended with {ended}")
+
+    def _is_stopped(self, taskrun: Object, pod: str) -> bool:
+        """Whether somebody deletes the pod: the exit code is then that of a stop, and no result."""
+        stored = self._simulation.fake.get(PODS, taskrun["metadata"]["namespace"], pod)
+        return stored is None or "deletionTimestamp" in stored["metadata"]
 
     def _created(self, pod: Object) -> None:
         """A claim that its kubelet cannot find keeps a pod Pending for ever."""

@@ -177,8 +177,10 @@ class Handler(BaseHTTPRequestHandler):
                 self._text("".join(f"{json.dumps(item)}\n" for item in cluster.archived_runs[uid]))
             case ["namespaces", _, "runs", _, "logs"]:
                 first = int(query.get("continue", "0"))
-                page: Object = {"items": [log.item for log in cluster.archived_logs[first : first + PAGE]]}
-                if first + PAGE < len(cluster.archived_logs):
+                container = query.get("container", "main")
+                logs = [log.item for log in cluster.archived_logs if log.item.get("container", "main") == container]
+                page: Object = {"items": logs[first : first + PAGE]}
+                if first + PAGE < len(logs):
                     page["continue"] = str(first + PAGE)
                 self._json(page)
             case ["namespaces", _, "logs", identifier]:

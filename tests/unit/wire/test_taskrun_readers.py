@@ -124,6 +124,7 @@ def _triggerer_wait(run: TaskRun, _: Body) -> Values:
         "resumes": any((spec.python, spec.container, spec.schedule)),
         "of_schedule": spec.schedule is not None,
         "of_container": spec.container is not None,
+        "run_depth": spec.run.depth if spec.run is not None else 0,
         "on_timeout": status.next is not None and status.next.on_timeout is not None,
         "timeout_is_final": bool(status.next and status.next.timeout_is_final),
         "expressions": EndExpressions(spec.result, spec.fail_when, "{}", "{}")
