@@ -109,16 +109,17 @@ class ClusterCache:
         """Take in all that was committed before this call. Raises errors.ApiError if the API server cannot say."""
         await self.taskruns.refresh()
         await self.pods.refresh()
-        async with aclosing(self._api.pages_in(WORKFLOWS, self._settings.namespaces)) as pages:
-            async for page in pages:
-                for body in page.items:
-                    self.store_workflow(body)
+        await self._relist_workflows(store=True)
 
     async def drop_deleted(self) -> None:
         """Drop the Workflows that the API server no longer has: kopf does not report deletions during its own relist.
 
         Raises errors.ApiError.
         """
+        await self._relist_workflows(store=False)
+
+    async def _relist_workflows(self, *, store: bool) -> None:
+        """Drop the Workflows that a list does not have, and store the others if asked to."""
         cached = list(self.workflows.values())
         listed: set[str] = set()
         versions: set[int] = set()
@@ -126,6 +127,8 @@ class ClusterCache:
             async for page in pages:
                 listed.update(body["metadata"]["uid"] for body in page.items)
                 versions.add(int(page.resource_version))
+                for body in page.items if store else ():
+                    self.store_workflow(body)
         oldest = min(versions, default=0)
         for workflow in cached:
             metadata = workflow.metadata

@@ -147,10 +147,18 @@ def _over(simulation: "Simulation", flow: Object) -> bool:
         return not runs  # one that an old list had not shown is cancelled a moment later
     # One that stalls holds its slot, and others may wait for that; one that has ended may keep its successor waiting.
     return (
-        any(_stalled(simulation, run) for run in runs)
+        any(_stalled(simulation, run) or _waits_for_a_stalled_run(simulation, run) for run in runs)
         or _kept(simulation, flow)
         or _waits_for_a_lost_run(simulation, flow)
     )
+
+
+def _waits_for_a_stalled_run(simulation: "Simulation", taskrun: Object) -> bool:
+    """Whether it waits for a run that it has started, and that stalls."""
+    flows = simulation.fake.history.of_kind(collection(WORKFLOWS)) if "run" in taskrun["spec"] else ()
+    uid = taskrun["metadata"]["uid"]
+    children = [flow for flow in flows if flow["spec"].get("parent", {}).get("uid") == uid]
+    return any("completionTime" not in flow.get("status", {}) and _over(simulation, flow) for flow in children)
 
 
 def _waits_for_a_lost_run(simulation: "Simulation", flow: Object) -> bool:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+from torpor_crds.models.taskrun import TriggerCall
 from torpor_operator.controller.cluster_cache import ClusterCache
 from torpor_operator.model.snapshot import Presence
 from torpor_operator.taskrun import child_run, deferral
@@ -18,9 +19,9 @@ def _deferral_first() -> None:
     begin = child_run.begin
 
     def at_once(view: TaskRunView, run: Any) -> Step:
-        call, name = view.taskrun.spec.trigger, child_run.child_name(view.taskrun)
+        name = child_run.child_name(view.taskrun)
         kwargs = canonical.plain({"state": "succeeded", "whole": True, "name": name})
-        return combine(begin(view, run), deferral.begin(view, call.model_copy(update={"kwargs": kwargs})))  # type: ignore[union-attr]
+        return combine(begin(view, run), deferral.begin(view, TriggerCall(class_name="workflow", kwargs=kwargs)))
 
     put(child_run, "begin", at_once)
 
