@@ -1,11 +1,8 @@
 """Guards of runs that tasks start."""
 
-from dataclasses import replace
 from typing import Any
 
 from torpor_crds.models.taskrun import TriggerCall
-from torpor_operator.controller.cluster_cache import ClusterCache
-from torpor_operator.model.snapshot import Presence
 from torpor_operator.taskrun import child_run, deferral
 from torpor_operator.taskrun.step import NOTHING, Step, TaskRunView, combine
 from torpor_triggerer.model.packed_wait import PackedWait
@@ -35,32 +32,8 @@ def _same_name() -> None:
     put(names, "child_run", lambda name, uid, attempt: f"{name[:44]}-again")
 
 
-def _propagation() -> None:
-    put(child_run, "propagate", lambda _: ())
-
-
 def _deleted_run() -> None:
     put(child_run, "check_exists", lambda _: NOTHING)
-
-
-class GoneAnswers(dict[Any, Any]):
-    """Says of each object that it is gone."""
-
-    def get(self, key: Any, default: Any = None) -> Any:
-        return Presence.GONE
-
-
-def _unconfirmed() -> None:
-    check_exists = child_run.check_exists
-
-    def unseen_is_gone(view: TaskRunView) -> Step:
-        return check_exists(replace(view, known=GoneAnswers()))
-
-    put(child_run, "check_exists", unseen_is_gone)
-
-
-def _ttl() -> None:
-    put(ClusterCache, "is_awaited", lambda _self, _workflow: False)
 
 
 def _depth() -> None:
@@ -73,10 +46,7 @@ MUTANTS = tuple(
         ("run before its wait", "a task waits for its run and starts it at the same time", _deferral_first),
         ("name of a run", "each creation of a run has another name", _random_name),
         ("run of an attempt", "all attempts of a task have the same run", _same_name),
-        ("end of runs in a run", "a run that ends does not end those that it has started", _propagation),
         ("deleted run", "a task waits on for a run that was deleted", _deleted_run),
-        ("unseen run", "a run that the cache does not show counts as deleted", _unconfirmed),
         ("slots of nested runs", "a wait may queue behind that for a run that contains it", _depth),
-        ("awaited run", "a TTL deletes a run before its task has seen the end", _ttl),
     )
 )
