@@ -37,7 +37,7 @@ class NamespaceClaim:
 def other_holder(observed: ObservedLease, home: str, now: float) -> str:
     """The other installation that serves a namespace; empty if there is none.
 
-    The Lease counts for a minute at most: nobody keeps a namespace by a long duration.
+    The Lease counts for a minute at most. A longer duration does not keep a namespace.
     """
     seen = replace(observed, lease=replace(observed.lease, duration=min(observed.lease.duration, _DURATION)))
     return "" if lease.may_acquire(seen, home, now) else observed.lease.holder

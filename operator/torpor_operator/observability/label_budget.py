@@ -1,7 +1,7 @@
 """Bounds the label values of metrics, since each combination of values is a time series. Pure.
 
 Names of templates and Schedules are chosen by users. A namespace has a share of the series, so that a namespace that
-creates many templates loses its own detail and nobody else's.
+creates many templates loses detail of its own series only.
 """
 
 from collections import defaultdict

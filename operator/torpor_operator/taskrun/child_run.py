@@ -22,6 +22,12 @@ def child_name(taskrun: TaskRun) -> str:
     return names.child_run(taskrun.metadata.name, taskrun.metadata.uid, taskrun.status.attempt)
 
 
+def _exists(view: TaskRunView) -> bool:
+    """Whether the cache shows the run of the present attempt."""
+    name = child_name(view.taskrun)
+    return any(child.metadata.name == name for child in view.children)
+
+
 def begin(view: TaskRunView, run: ChildRun) -> Step:
     """Create the run; once it exists, defer until its end.
 
@@ -30,9 +36,8 @@ def begin(view: TaskRunView, run: ChildRun) -> Step:
     call = view.taskrun.spec.trigger
     if call is None:
         return step.fail(view, Reason.STATUS_INVALID, "invalid spec: run without trigger", policy=retry.Policy())
-    name = child_name(view.taskrun)
-    if any(child.metadata.name == name for child in view.children):
-        kwargs = canonical.plain({**trigger.parse(call.kwargs), "name": name})
+    if _exists(view):
+        kwargs = canonical.plain({**trigger.parse(call.kwargs), "name": child_name(view.taskrun)})
         return deferral.begin(view, TriggerCall(class_name=call.class_name, kwargs=kwargs, timeout=call.timeout))
     if (problem := _too_many(view, run)) is not None:
         return step.fail(view, Reason.RUN_LIMIT_REACHED, problem, policy=retry.Policy())
@@ -88,9 +93,9 @@ def is_same_run(stored: Mapping[str, Any], taskrun: TaskRun) -> bool:
 
 def check_exists(view: TaskRunView) -> Step:
     """Fail a TaskRun whose run was deleted while it waits: the trigger would wait for it forever."""
-    name = child_name(view.taskrun)
-    if any(child.metadata.name == name for child in view.children):
+    if _exists(view):
         return NOTHING
+    name = child_name(view.taskrun)
     need = ConfirmRun(view.taskrun.metadata.namespace, name)
     match view.known.get(need):
         case None:
@@ -113,7 +118,7 @@ def is_wanted(taskrun: TaskRun, child: Workflow) -> bool:
 def propagate(snapshot: Snapshot) -> tuple[ChangeChildRun, ...]:
     """What the runs that have not ended get from the run that contains them: its end, and its suspension.
 
-    It is decided anew in each pass, whatever else the pass decides. So a lost write is repeated, even after the end.
+    Each pass decides it, independently of its other decisions. So a lost write is repeated, even after the end.
     """
     return tuple(_changes(snapshot)) if snapshot.children else ()
 

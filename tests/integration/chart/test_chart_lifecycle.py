@@ -86,7 +86,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 @pytest.fixture
 def empty(site: Site) -> Site:
-    """The API server without Torpor, whatever the test before has left, and namespaces that are new."""
+    """The API server with new namespaces, and without what an earlier test installed."""
     for release in json.loads(done(site.helm("list", "-A", "-o", "json"))):
         done(site.helm("uninstall", release["name"], "-n", release["namespace"]))
     site.kubectl.run("delete", "crd", "-l", "app.kubernetes.io/part-of=torpor", "--ignore-not-found", limit=200)

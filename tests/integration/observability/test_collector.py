@@ -144,7 +144,7 @@ def exporter_to(sender: OtlpSender, _clock: object, registry: CollectorRegistry)
     return SpanExporter(sender, SystemClock(), registry)
 
 
-async def test_a_collector_that_is_down_or_slow_takes_nothing_and_stops_nobody() -> None:
+async def test_a_collector_that_is_down_or_slow_delays_no_run() -> None:
     hanging = asyncio.Event()
 
     async def hang(_request: web.Request) -> web.Response:
