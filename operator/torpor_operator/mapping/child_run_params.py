@@ -1,7 +1,7 @@
 """The run that an instance starts: the params of its template, with their expressions evaluated."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
+from functools import partial
 
 from torpor_crds.models.run_of import ChildRun
 from torpor_crds.models.task import Task
@@ -13,6 +13,7 @@ from torpor_wire.reason import Reason
 
 from torpor_operator.expressions import resolve
 from torpor_operator.expressions.context import Pending, Scope
+from torpor_operator.mapping import trigger_kwargs
 from torpor_operator.mapping.expand import ExpandedList
 from torpor_operator.model.map_items import MapItem
 from torpor_operator.state.task_state import TaskOutcome, failed_without_runs
@@ -33,7 +34,9 @@ def resolve_child_run(
         return params
     if isinstance(params, ExpressionError):
         return failed_without_runs(task.name, params.reason, f"run.params: {params.message}")
-    added = {} if resolve.differs_per_instance(call.params) else _items_by_name(call.params, items)
+    added: dict[str, JSON] | str = {}
+    if not resolve.differs_per_instance(call.params):
+        added = trigger_kwargs.items_by_name(items, partial(_problem, call.params), stored="the params of a run")
     if isinstance(added, str):
         return failed_without_runs(task.name, Reason.EXPAND_INVALID, added)
     text = canonical.plain((params.json if isinstance(params.json, dict) else {}) | added)
@@ -51,16 +54,6 @@ def _child_run(workflow: Workflow, template: str, params: str) -> ChildRun:
     return ChildRun(template=template, params=params, depth=parent.depth + 1, root=parent.root)
 
 
-def _items_by_name(written: Mapping[str, JSON], items: Sequence[tuple[ExpandedList, MapItem]]) -> dict[str, JSON] | str:
-    """The items as params beside those that the author wrote, or why they cannot be params."""
-    added: dict[str, JSON] = {}
-    for entry, item in items:
-        if item.text is None:
-            return f"item {item.key} is in the archive, and the params of a run are stored in the TaskRun"
-        value = json.loads(item.text)
-        own = {entry.name: value} if entry.name else value
-        if both := sorted(own.keys() & written.keys()):
-            where = f"expand {entry.name}" if entry.name else f"expandKwargs: item {item.key}"
-            return f"{where}: {both[0]} is also in run.params; remove one"
-        added |= own
-    return added
+def _problem(written: Collection[str], name: str) -> str | None:
+    """Why an item cannot be a param of the run whose author wrote the names `written`."""
+    return f"{name} is also in run.params; remove one" if name in written else None

@@ -5,7 +5,8 @@ unless the kwargs use `mapping`. If the task also has a function, the items are 
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeAlias
 
 from torpor_crds.models.argument import Argument
@@ -37,13 +38,15 @@ def resolve_trigger(task: Task, items: Sequence[tuple[ExpandedList, MapItem]], s
         return kwargs
     if isinstance(kwargs, ExpressionError):
         return failed_without_runs(task.name, kwargs.reason, f"trigger: {kwargs.message}")
-    items_by_name: dict[str, JSON] | str = {}
+    added: dict[str, JSON] | str = {}
     if task.trigger is not None and task.python is None and not resolve.differs_per_instance(call.kwargs):
-        items_by_name = _items_by_name(call.kwargs, items)
-    if isinstance(items_by_name, str):
-        return failed_without_runs(task.name, Reason.EXPAND_INVALID, items_by_name)
+        added = items_by_name(
+            items, partial(reserved_names.kwarg_problem, call.kwargs), stored="the kwargs of a trigger"
+        )
+    if isinstance(added, str):
+        return failed_without_runs(task.name, Reason.EXPAND_INVALID, added)
     try:
-        final = _mark_secret_refs(call.kwargs, kwargs.json, items_by_name)
+        final = _mark_secret_refs(call.kwargs, kwargs.json, added)
     except trigger.TriggerError as error:
         return failed_without_runs(task.name, Reason.TRIGGER_INVALID, f"trigger: {error}")
     text = canonical.plain(final)
@@ -102,19 +105,23 @@ def _values(root: str, scope: Scope) -> dict[str, JSON] | ExpressionError:
     return run[0] if isinstance(run[0], dict) else {}
 
 
-def _items_by_name(written: Iterable[str], items: Sequence[tuple[ExpandedList, MapItem]]) -> dict[str, JSON] | str:
-    """The items as kwargs beside those that the author wrote, or why they cannot be kwargs."""
+def items_by_name(
+    items: Sequence[tuple[ExpandedList, MapItem]], problem: Callable[[str], str | None], *, stored: str
+) -> dict[str, JSON] | str:
+    """The items by name, or why one cannot be used.
+
+    `problem` says why a name is not allowed. `stored` names what is stored in the TaskRun, for messages.
+    """
     added: dict[str, JSON] = {}
     for entry, item in items:
         if item.text is None:
-            return f"item {item.key} is in the archive, and the kwargs of a trigger are stored in the TaskRun"
+            return f"item {item.key} is in the archive, and {stored} are stored in the TaskRun"
         value = json.loads(item.text)
         if not entry.name and not isinstance(value, dict):
             return f"expandKwargs: item {item.key} is {json_types.described(value)}; it must be an object of arguments"
         own = {entry.name: value} if entry.name else value
         where = f"expand {entry.name}" if entry.name else f"expandKwargs: item {item.key}"
-        problems = (reserved_names.kwarg_problem(written, name) for name in own)
-        if (problem := next(filter(None, problems), None)) is not None:
-            return f"{where}: {problem}"
+        if (found := next(filter(None, map(problem, own)), None)) is not None:
+            return f"{where}: {found}"
         added |= own
     return added
