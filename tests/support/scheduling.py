@@ -26,6 +26,8 @@ GROUPS: Mapping[str, Sequence[str]] = {
         *(f"e2e/test_{name}" for name in ("scale", "killed", "waiting", "secrets")),
         "e2e/cli/test_lint_doctor",
     ),
+    # One installation of processes, which these tests strike and restore.
+    "faults": ("integration/faults/",),
     # Chromium, and the page's server with a made-up cluster.
     "browser": ("browser/",),
     # One namespace with some fifty runs, which these tests read.
@@ -36,6 +38,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
 ORDER: Sequence[str] = (
     "install",
     "node",
+    "faults",
     "outages",
     "controllers",
     "disruptions",

@@ -17,7 +17,7 @@ from torpor_dev.console import say
 
 from tests.integration.archive import databases
 from tests.integration.faults.campaign import Campaign
-from tests.integration.faults.disruptions import DISRUPTIONS
+from tests.integration.faults.disruptions.table import DISRUPTIONS
 from tests.integration.faults.environment import open_installation, open_plane
 
 

@@ -11,8 +11,8 @@ from random import Random
 from torpor_dev.console import say
 
 from tests.integration.faults import reference
-from tests.integration.faults.component_disruptions import kill_after
-from tests.integration.faults.disruptions import DISRUPTIONS, Disruption
+from tests.integration.faults.disruptions.component_disruptions import kill_after
+from tests.integration.faults.disruptions.table import DISRUPTIONS, Disruption
 from tests.integration.faults.environment import open_namespace
 from tests.integration.faults.installation import ProcessInstallation, has_ended
 from tests.integration.faults.report import FaultReport, Round

@@ -82,9 +82,12 @@ class DisruptedRun:
     def _approve(self, runs: list[Object]) -> None:
         for run in runs:
             if run["spec"]["task"] == "ask" and run["status"]["state"] == "Deferred" and not self.approved:
-                path = f"{collection('taskruns', self.namespace)}/{run['metadata']['name']}"
-                answer = self.installation.request(
-                    "PATCH", path, {"metadata": {"annotations": _APPROVAL}}, content_type=_MERGE
-                )
-                answer.expect(200)
+                approve(self.installation, self.namespace, run["metadata"]["name"])
                 self.approved = True
+
+
+def approve(installation: ProcessInstallation, namespace: str, taskrun: str) -> None:
+    """Answer the approval that a TaskRun waits for."""
+    path = f"{collection('taskruns', namespace)}/{taskrun}"
+    body = {"metadata": {"annotations": _APPROVAL}}
+    installation.request("PATCH", path, body, content_type=_MERGE).expect(200)

@@ -1,6 +1,11 @@
 """The tasks of the reference run that the tests of the controller lack."""
 
-from torpor import context
+import time
+from pathlib import Path
+from typing import Any
+
+from torpor import Deferral, context, defer
+from torpor.triggers import Approval
 
 from tests.integration.controller.tasks import note
 
@@ -24,3 +29,22 @@ def large() -> str:
 def size(value: str) -> int:
     note()
     return len(value)
+
+
+def loops_until(path: str) -> str:
+    """Run until there is a file."""
+    note()
+    while not Path(path).exists():
+        time.sleep(0.1)
+    return path
+
+
+def asks() -> Deferral:
+    """Wait for an approval."""
+    note()
+    return defer(Approval("Go on?"), then=answered)
+
+
+def answered(event: Any) -> bool:
+    note()
+    return bool(event["approved"])

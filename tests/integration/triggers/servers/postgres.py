@@ -61,22 +61,29 @@ async def fetched(url: str, query: str) -> object:
 @contextmanager
 def started() -> Iterator[Postgres]:
     with process.folder() as folder:
-        programs, environment = _programs(folder)
-        _initialize(programs, environment, folder)
+        binaries, environment = _programs(folder)
+        _initialize(binaries, environment, folder)
         port = free_port()
         settings = [word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")]
         server = ServerProcess(
-            argv=[str(programs / "postgres"), "-D", str(folder / "data"), "-p", str(port), *settings],
+            argv=[str(binaries / "postgres"), "-D", str(folder / "data"), "-p", str(port), *settings],
             port=port,
             folder=folder,
             environment=environment,
-            answers=lambda port: _answers(programs, environment, port),
+            answers=lambda port: _answers(binaries, environment, port),
         )
         server.start()
         try:
             yield Postgres(process=server)
         finally:
             server.kill()
+
+
+@contextmanager
+def programs() -> Iterator[tuple[Path, dict[str, str]]]:
+    """The folder of the programs, such as pg_dump, and the environment that they need."""
+    with process.folder() as folder:
+        yield _programs(folder)
 
 
 def _programs(folder: Path) -> tuple[Path, dict[str, str]]:

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from tests.integration.faults import component_disruptions as components
-from tests.integration.faults import node_disruptions as nodes
-from tests.integration.faults import server_disruptions as servers
+from tests.integration.faults.disruptions import component_disruptions as components
+from tests.integration.faults.disruptions import node_disruptions as nodes
+from tests.integration.faults.disruptions import server_disruptions as servers
 from tests.integration.faults.proxy_faults import ProxyFault
 from tests.integration.faults.scene import DisruptedRun
 
