@@ -11,9 +11,8 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from torpor_wire import times
 
@@ -22,25 +21,22 @@ from benchmarks.argo.rows import TORPOR, ArgoRow
 from benchmarks.argo.scenarios import CHAIN, FAN, MANY, ArgoScenario
 from benchmarks.harness import program as bench
 from benchmarks.harness.metering import TaskCosts
+from benchmarks.workflow import loads
 from benchmarks.workflow import scenarios as torpor
+from benchmarks.workflow.loads import RunLoad, TaskForm
 from benchmarks.workflow.rows import shown
 
-Measuring = Coroutine[Any, Any, TaskCosts]
 _PODS = 1000
 _SIZES = {FAN: [100, 1000], MANY: [200], CHAIN: [20]}
-_TORPOR: dict[str, Callable[[int], Measuring]] = {FAN: torpor.fan_out, MANY: torpor.many, CHAIN: torpor.chain}
-_ARGO: dict[str, Callable[[Path, int], Measuring]] = {
-    FAN: controller.fan_out,
-    MANY: controller.many,
-    CHAIN: controller.chain,
-}
+_LOADS: dict[str, Callable[[int, TaskForm], RunLoad]] = {FAN: loads.fan_out, MANY: loads.many, CHAIN: loads.chain}
 
 
 def main() -> int:
     """Measure, print and write. Returns 1 if a row could not be measured."""
     given = _parser().parse_args()
     program = given.program.resolve() if given.program else None
-    wanted = [ArgoScenario(kind, size) for kind in _SIZES for size in getattr(given, kind)]
+    forms = [TaskForm(form) for form in given.form]
+    wanted = [ArgoScenario(kind, size, form) for form in forms for kind in _SIZES for size in getattr(given, kind)]
     began, load = times.rfc3339(time.time()), os.getloadavg()
     floor = bench.attempt_alone("floor", torpor.floor(given.floor), shown)
     if floor is None:
@@ -63,17 +59,20 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--floor", type=int, default=_PODS, help="how many bare pods")
     for name, sizes in _SIZES.items():
         parser.add_argument(f"--{name}", nargs="*", type=int, default=sizes, help="how many tasks")
+    parser.add_argument(
+        "--form", nargs="+", choices=TaskForm, default=list(TaskForm), help="container: the fair rows, in both systems"
+    )
     return parser
 
 
 def _pair(scenario: ArgoScenario, program: Path | None, version: str, floor: TaskCosts) -> Sequence[ArgoRow]:
-    torpor_costs = bench.attempt_alone(f"{scenario.name}, {TORPOR}", _TORPOR[scenario.kind](scenario.size), shown)
+    load = _LOADS[scenario.kind](scenario.size, scenario.form)
+    torpor_costs = bench.attempt_alone(f"{scenario.name}, {TORPOR}", torpor.measure(load), shown)
     if program is None:
         name, argo_costs = f"Argo {version} (quoted, scaled)", scenarios.scaled(scenario, floor)
     else:
         name = f"Argo {version}"
-        measuring = _ARGO[scenario.kind](program, scenario.size)
-        argo_costs = bench.attempt_alone(f"{scenario.name}, {name}", measuring, shown)
+        argo_costs = bench.attempt_alone(f"{scenario.name}, {name}", controller.measure(program, scenario), shown)
     pairs = ((TORPOR, torpor_costs), (name, argo_costs))
     return [ArgoRow(scenario=scenario, system=system, taken=costs) for system, costs in pairs if costs is not None]
 

@@ -25,31 +25,37 @@ _KINDS = (
 _ANY: Object = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 _OF_THE_CLUSTER = "ClusterWorkflowTemplate"
 _ENDED = frozenset({"Succeeded", "Failed", "Error"})
-_STEP = {"name": "step", "container": {"image": "bench", "command": ["true"]}}
+RESULT = "result"
+_STEP: Object = {"name": "step", "container": {"image": "bench", "command": ["true"]}}
+_OUTPUTS: Object = {"parameters": [{"name": RESULT, "valueFrom": {"path": "/tmp/result"}}]}
 
 
 def installation(system: str) -> Object:
     """Kinds, namespace, settings, and a service account in the namespace `system` with its role."""
     kinds = [_kind(name, "Namespaced") for name in _KINDS] + [_kind(_OF_THE_CLUSTER, "Cluster")]
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
-    return {"apiVersion": "v1", "kind": "List", "items": [*kinds, namespace, _settings(), *_role(system)]}
+    return {
+        "apiVersion": "v1",
+        "kind": "List",
+        "items": [*kinds, namespace, _settings(), *_role(system), *_executor_role()],
+    }
 
 
-def fan_out(name: str, count: int) -> Object:
-    """A step that expands into `count` pods."""
+def fan_out(name: str, count: int, *, outputs: bool = False) -> Object:
+    """A step that expands into `count` pods. `outputs`: each has a result."""
     each = {"name": "each", "template": "step", "withSequence": {"count": str(count)}}
-    return _workflow(name, "main", {"name": "main", "steps": [[each]]}, _STEP)
+    return _workflow(name, "main", {"name": "main", "steps": [[each]]}, _step(outputs))
 
 
-def chain(name: str, length: int) -> Object:
+def chain(name: str, length: int, *, outputs: bool = False) -> Object:
     """One pod after the other."""
     steps = [[{"name": f"s{number}", "template": "step"}] for number in range(length)]
-    return _workflow(name, "main", {"name": "main", "steps": steps}, _STEP)
+    return _workflow(name, "main", {"name": "main", "steps": steps}, _step(outputs))
 
 
-def single(name: str) -> Object:
+def single(name: str, *, outputs: bool = False) -> Object:
     """One pod, without a template of steps around it."""
-    return _workflow(name, "step", _STEP)
+    return _workflow(name, "step", _step(outputs))
 
 
 def ended(body: Object) -> tuple[str, str]:
@@ -61,6 +67,10 @@ def ended(body: Object) -> tuple[str, str]:
 def plurals() -> Sequence[str]:
     """The names of the kinds' definitions."""
     return [f"{name.lower()}s.{GROUP}" for name in (*_KINDS, _OF_THE_CLUSTER)]
+
+
+def _step(outputs: bool) -> Object:
+    return {**_STEP, "outputs": _OUTPUTS} if outputs else _STEP
 
 
 def _workflow(name: str, entrypoint: str, *templates: Object) -> Object:
@@ -98,6 +108,22 @@ def _settings() -> Object:
         "metadata": {"name": CONFIG, "namespace": NAMESPACE},
         "data": {"metricsConfig": "enabled: false\n"},
     }
+
+
+def _executor_role() -> list[Object]:
+    """What the pods' service account may do, as in Argo's documentation of the rights of an executor."""
+    rbac, metadata = "rbac.authorization.k8s.io", {"name": "executor", "namespace": NAMESPACE}
+    rules = [{"apiGroups": [GROUP], "resources": ["workflowtaskresults"], "verbs": ["create", "patch"]}]
+    return [
+        {"apiVersion": f"{rbac}/v1", "kind": "Role", "metadata": metadata, "rules": rules},
+        {
+            "apiVersion": f"{rbac}/v1",
+            "kind": "RoleBinding",
+            "metadata": metadata,
+            "roleRef": {"apiGroup": rbac, "kind": "Role", "name": "executor"},
+            "subjects": [{"kind": "ServiceAccount", "namespace": NAMESPACE, "name": "default"}],
+        },
+    ]
 
 
 def _role(system: str) -> list[Object]:

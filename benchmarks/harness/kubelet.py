@@ -1,8 +1,8 @@
 """`python -m benchmarks.harness.kubelet SOCKET`: the kubelet of all nodes, without containers.
 
-It sends the environment of a task's pod to the worker behind the socket, and the pod has succeeded when the worker has
-finished. Other pods succeed at once. A pod therefore costs two status patches, as with kwok; kwok itself would need
-another write to learn the end of the worker.
+It sends the environment of a python task's pod to the worker behind the socket, and the pod has succeeded when the
+worker has finished. Other pods succeed at once, those of container tasks with a result. A pod therefore costs two
+status patches, as with kwok; kwok itself would need another write to learn the end of the worker.
 """
 
 import asyncio
@@ -14,10 +14,13 @@ import sys
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.http import connect
 from torpor_kubernetes.timing import SystemClock
+from torpor_operator.taskrun.outcomes.container_outcome import MARK, NONCE
 from torpor_wire import constants
 
 from tests.support.kubelet.api_kubelet import ApiKubelet, ContainerExit, Pod
 
+RESULT = 1
+"""The result of each container task."""
 _PROGRAM = "tests-kubelet"
 
 
@@ -36,29 +39,43 @@ class RemoteWorker:
     async def start(self, pod: Pod) -> None:
         pass
 
+    def work(self, pod: Pod) -> dict[str, str]:
+        """What the worker has to know of the pod. Empty if no program of the pod makes requests."""
+        environ = _environ(pod)
+        return environ if constants.ENV_RUNTIME in environ else {}
+
     async def wait(self, pod: Pod) -> ContainerExit:
         uid = pod["metadata"]["uid"]
-        environ = {each["name"]: each.get("value", "") for each in pod["spec"]["containers"][0].get("env", [])}
-        if constants.ENV_RUNTIME in environ:
+        if work := self.work(pod):
             ended = self._exits[uid] = asyncio.get_running_loop().create_future()
-            self._requests.write(json.dumps(environ | {constants.ENV_POD_UID: uid}).encode() + b"\n")
+            self._requests.write(json.dumps(work | {constants.ENV_POD_UID: uid}).encode() + b"\n")
             await ended
-        return ContainerExit()
+        return ContainerExit(message=_outcome(pod))
 
     def send(self, uid: str, number: signal.Signals) -> None:
         pass
 
 
-async def main(path: str) -> None:
+def _environ(pod: Pod) -> dict[str, str]:
+    return {each["name"]: each.get("value", "") for each in pod["spec"]["containers"][0].get("env", [])}
+
+
+def _outcome(pod: Pod) -> str:
+    """The termination message: the document of a wrapper (ADR 0060) if the pod has a nonce for it."""
+    nonce = _environ(pod).get(constants.ENV_OUTCOME_NONCE)
+    return json.dumps({MARK: constants.PROTOCOL, NONCE: nonce, "result": RESULT}) if nonce else ""
+
+
+async def main(path: str, kind: type[RemoteWorker] = RemoteWorker, kubelet_kind: type[ApiKubelet] = ApiKubelet) -> None:
     """Serve the one worker that connects, until it hangs up."""
     done = asyncio.Event()
     async with connect(program=_PROGRAM) as transport:
 
         async def serve(responses: asyncio.StreamReader, requests: asyncio.StreamWriter) -> None:
-            worker = RemoteWorker(requests)
+            worker = kind(requests)
             try:
                 async with asyncio.TaskGroup() as group:
-                    kubelet = group.create_task(ApiKubelet(Api(transport, SystemClock()), worker).run())
+                    kubelet = group.create_task(kubelet_kind(Api(transport, SystemClock()), worker).run())
                     await worker.receive(responses)
                     kubelet.cancel()
             finally:

@@ -30,6 +30,7 @@ OPERATOR, TRIGGERER, ARCHIVE, KUBELET, WORKER, CLIENT = (
 )
 LOOPBACK = ("--allow-networks", "127.0.0.0/8")
 _POD = "benchmarks.harness.pod"
+_KUBELET = "benchmarks.harness.kubelet"
 _WORKER = "benchmarks.harness.worker"
 _MEMBER = "This replica owns "
 _LIMIT = 300.0
@@ -262,17 +263,19 @@ class Processes:
 
 
 @asynccontextmanager
-async def start_nodes(plane: ControlPlane, *, worker: str = _WORKER) -> AsyncIterator[Processes]:
-    """A kubelet and a worker (of this module), and no operator."""
+async def start_nodes(
+    plane: ControlPlane, *, kubelet: str = _KUBELET, worker: str = _WORKER
+) -> AsyncIterator[Processes]:
+    """A kubelet and a worker (of these modules), and no operator."""
     path, log = str(plane.state / "kubelet"), plane.logs / "nodes.log"
     admin = os.environ | {"KUBECONFIG": str(plane.admin.kubeconfig)}
-    kubelet = ChildProcess(name=KUBELET, words=("benchmarks.harness.kubelet", path), log=log, environ=admin)
+    nodes = ChildProcess(name=KUBELET, words=(kubelet, path), log=log, environ=admin)
     client = ChildProcess(name=WORKER, words=(worker, path, plane.server, str(plane.state / "pki")), log=log)
-    async with running(kubelet):
+    async with running(nodes):
         await until(Path(path).exists, _LIMIT)
         async with running(client):
             await asyncio.sleep(_START)
-            yield Processes(plane=plane, children={KUBELET: kubelet, WORKER: client})
+            yield Processes(plane=plane, children={KUBELET: nodes, WORKER: client})
 
 
 @asynccontextmanager

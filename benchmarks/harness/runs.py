@@ -17,6 +17,7 @@ from benchmarks.harness.waiting import Object, watched
 LIMIT = 1800.0
 _SETTLE = 2.0
 _AXIS = 100
+_WARM = 8
 
 
 class WatchedRuns:
@@ -81,19 +82,25 @@ def workflow(name: str, spec: Mapping[str, Any], namespace: str = NAMESPACE) -> 
 
 
 def step(name: str, **fields: Any) -> Object:
-    """A python task."""
-    return {"name": name, "python": "bench:step", **fields}
+    """A python task, unless a field says otherwise. A field without a value is left out."""
+    task = {"name": name, "python": "bench:step", **fields}
+    return {name: value for name, value in task.items() if value is not None}
 
 
 def mapped(count: int) -> Object:
-    """A literal list, or the product of two of them: a list of ten thousand has no place in a Workflow."""
+    """A python task with `count` instances."""
+    return expanded(step("each"), count)
+
+
+def expanded(task: Object, count: int) -> Object:
+    """The task over a literal list, or over two: a Workflow has no place for ten thousand values."""
     rows = count // _AXIS
     over = {"row": list(range(rows)), "n": list(range(_AXIS))} if rows * _AXIS == count else {"n": list(range(count))}
-    return step("each", expand=[{"name": name, "over": values} for name, values in over.items()])
+    return task | {"expand": [{"name": name, "over": values} for name, values in over.items()]}
 
 
-async def warm(runs: WatchedRuns) -> None:
+async def warm(runs: WatchedRuns, task: Object | None = None) -> None:
     """The first run pays for connections, and for what the API server compiles."""
-    await runs.start("warm", [step("only", expand=[{"name": "n", "over": list(range(8))}])])
+    await runs.start("warm", [expanded(task or step("only"), _WARM)])
     await runs.end("warm")
     await asyncio.sleep(_SETTLE)

@@ -32,9 +32,13 @@ class PodWorker:
     """Runs pods as lines of environment come, and says the uid of each that has ended."""
 
     def __init__(self, session: aiohttp.ClientSession, server: str, report: Callable[[str], None]) -> None:
-        self._session = session
-        self._server = server
+        self.session = session
+        self.server = server
         self.report = report
+
+    async def serve(self, variables: Mapping[str, str]) -> None:
+        """Run the pod that has these variables."""
+        await self.live(environment.read(variables, os.urandom(16).hex(), variables[constants.ENV_POD_UID]))
 
     async def live(self, launched: Launch) -> None:
         """Claim, do nothing, report."""
@@ -50,8 +54,8 @@ class PodWorker:
 
     async def write(self, launched: Launch, patch: Sequence[Mapping[str, Any]]) -> bool:
         """Patch the status; whether the API server has stored it."""
-        async with self._session.patch(
-            f"{self._server}{launched.path()}/status?fieldManager={constants.FIELD_MANAGER}",
+        async with self.session.patch(
+            f"{self.server}{launched.path()}/status?fieldManager={constants.FIELD_MANAGER}",
             data=json.dumps(patch),
             headers=_identity(launched),
         ) as response:
@@ -84,9 +88,7 @@ async def main(path: str, server: str, pki: str, *, kind: type[PodWorker] = PodW
     async with aiohttp.ClientSession(connector=connector) as session, asyncio.TaskGroup() as group:
         worker = kind(session, server, report)
         async for line in pods:
-            variables = json.loads(line)
-            launched = environment.read(variables, os.urandom(16).hex(), variables[constants.ENV_POD_UID])
-            group.create_task(worker.live(launched))
+            group.create_task(worker.serve(json.loads(line)))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Runs a fan-out on a control plane whose API server and etcd serve profiles, and returns what it cost."""
+"""Runs a load on a control plane whose API server and etcd serve profiles, and returns what it cost."""
 
 import asyncio
 import json
@@ -9,28 +9,30 @@ from torpor_kubernetes.client.resources import PODS, TASKRUNS, Resource
 from benchmarks.harness.control_plane import NAMESPACE, ControlPlane, open_plane
 from benchmarks.harness.metering import MeteredSpan
 from benchmarks.harness.processes import start_operator
-from benchmarks.harness.runs import mapped, warm, watch_runs
+from benchmarks.harness.runs import warm, watch_runs
 from benchmarks.profile import capture, cost, counters
 from benchmarks.profile.cost import Cost
+from benchmarks.workflow import loads
+from benchmarks.workflow.loads import RunLoad
 
 _REGISTRY = "/registry/"
 
 
-async def fan_out(count: int) -> Cost:
-    """A mapped task with `count` instances."""
+async def profiled(load: RunLoad) -> Cost:
+    """The cost of the load, from the first request until its last run has succeeded."""
     async with open_plane(profiled=True) as plane:
         stacks = plane.state / "stacks.json"
         async with start_operator(plane, samples=stacks) as processes, watch_runs(plane.api) as runs:
-            await warm(runs)
+            await warm(runs, loads.form_step("only", load.form))
             stored, counted = await plane.etcd.sizes(_REGISTRY), await capture.counted(plane)
             span = MeteredSpan.begin(processes)
             async with capture.capture(processes, stacks) as captured:
                 await asyncio.sleep(0)  # the requests for the profiles start first
-                await runs.start("fan", [mapped(count)], parallelism=count, maxMapSize=count)
-                wall = await runs.end("fan") - span.began
+                await loads.start(runs, load)
+                wall = await runs.end(*load.runs) - span.began
             cpu, ended = span.cpu(), await capture.counted(plane)
             return Cost(
-                tasks=count,
+                tasks=load.tasks,
                 wall=wall,
                 cpu=cpu,
                 samples=captured.samples,

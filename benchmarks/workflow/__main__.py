@@ -17,15 +17,23 @@ from torpor_wire import times
 from benchmarks.harness import program
 from benchmarks.harness.metering import TaskCosts
 from benchmarks.profile import report, run
-from benchmarks.workflow import rows, scenarios
+from benchmarks.workflow import loads, rows, scenarios
+from benchmarks.workflow.loads import RunLoad, TaskForm
 
 _BESIDE = 10_000
 _PROFILED = 1000
 _KINDS: Mapping[str, Callable[[int], Coroutine[Any, Any, TaskCosts]]] = {
     "floor": scenarios.floor,
-    "fan": lambda count: scenarios.fan_out_beside(count) if count >= _BESIDE else scenarios.fan_out(count),
-    "chain": scenarios.chain,
-    "many": scenarios.many,
+    "fan": lambda count: (
+        scenarios.fan_out_beside(count) if count >= _BESIDE else scenarios.measure(loads.fan_out(count))
+    ),
+    "chain": lambda length: scenarios.measure(loads.chain(length)),
+    "many": lambda count: scenarios.measure(loads.many(count)),
+}
+_LOADS: Mapping[str, Callable[[int, TaskForm], RunLoad]] = {
+    "fan": loads.fan_out,
+    "chain": loads.chain,
+    "many": loads.many,
 }
 _COUNTS: Mapping[str, list[int]] = {"floor": [1000], "fan": [100, 1000, _BESIDE], "chain": [50], "many": [200]}
 
@@ -36,12 +44,12 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=_KINDS, default=list(_KINDS), help="these alone")
     for name, counts in _COUNTS.items():
         parser.add_argument(f"--{name}", nargs="+", type=int, default=counts, help="how many")
-    parser.add_argument(
-        "--profile", nargs="?", type=int, const=_PROFILED, help="print the cost of so many tasks instead"
-    )
+    parser.add_argument("--profile", choices=_LOADS, help="print the cost of a task of this load instead")
+    parser.add_argument("--tasks", type=int, default=_PROFILED, help="how many tasks the profiled load has")
+    parser.add_argument("--form", choices=TaskForm, default=TaskForm.PYTHON, help="what they run")
     given = parser.parse_args()
     if given.profile:
-        return _profiled(given.profile)
+        return _profiled(_LOADS[given.profile](given.tasks, TaskForm(given.form)))
     wanted = [(kind, count) for kind in _KINDS if kind in given.only for count in getattr(given, kind)]
     measured: dict[str, list[TaskCosts]] = {kind: [] for kind in _KINDS}
     for kind, count in wanted:
@@ -55,12 +63,12 @@ def main() -> int:
     return 0 if len(taken_rows) == len(wanted) else 1
 
 
-def _profiled(count: int) -> int:
-    began, load = times.rfc3339(time.time()), os.getloadavg()
-    cost = asyncio.run(run.fan_out(count))
+def _profiled(load: RunLoad) -> int:
+    began, before = times.rfc3339(time.time()), os.getloadavg()
+    cost = asyncio.run(run.profiled(load))
     sys.stdout.write(
-        f"{began}, {program.commit()}: fan-out of {count:,} in {cost.wall:.1f} s; load {load[0]:.1f} before and"
-        f" {os.getloadavg()[0]:.1f} after; other processes used {cost.cpu['foreign']:.1f} s of CPU\n\n"
+        f"{began}, {program.commit()}: {load.name}, {load.form} tasks, in {cost.wall:.1f} s; load {before[0]:.1f}"
+        f" before and {os.getloadavg()[0]:.1f} after; other processes used {cost.cpu['foreign']:.1f} s of CPU\n\n"
     )
     sys.stdout.write(report.tables(cost))
     return 0

@@ -1,4 +1,4 @@
-"""What is measured: a fan-out, a chain, many workflows with one step, and bare pods as the lower bound."""
+"""Measures a load, a fan-out with small runs beside it, and bare pods as the lower bound."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -12,9 +12,9 @@ from torpor_kubernetes.client.resources import PODS
 from benchmarks.harness.control_plane import NAMESPACE, open_plane
 from benchmarks.harness.metering import MeteredSpan, TaskCosts
 from benchmarks.harness.processes import Processes, start_nodes, start_operator
-from benchmarks.harness.runs import WatchedRuns, mapped, step, warm, watch_runs
-from benchmarks.harness.waiting import Object
-from benchmarks.workflow import small_runs
+from benchmarks.harness.runs import WatchedRuns, warm, watch_runs
+from benchmarks.workflow import loads, small_runs
+from benchmarks.workflow.loads import RunLoad
 
 _KEY = "/registry/torpor.dev/workflows"
 _ALONE = 10
@@ -39,18 +39,19 @@ async def floor(count: int) -> TaskCosts:
         return TaskCosts(name=f"floor of {count}", tasks=count, wall=wall, cpu=span.cpu())
 
 
-async def fan_out(count: int) -> TaskCosts:
-    """A mapped task with `count` instances."""
-    async with _torpor() as (processes, runs):
-        return await _fan_out(processes, runs, count)
+async def measure(load: RunLoad) -> TaskCosts:
+    """From the first request until the last run of the load has succeeded."""
+    async with _torpor(load) as (processes, runs):
+        return await _measured(processes, runs, load)
 
 
 async def fan_out_beside(count: int) -> TaskCosts:
-    """The same with small runs beside it, and some before."""
-    async with _torpor() as (processes, runs):
+    """A fan-out with small runs beside it, and some before."""
+    load = loads.fan_out(count)
+    async with _torpor(load) as (processes, runs):
         alone = await small_runs.alone(runs, _ALONE)
         async with small_runs.beside(runs) as beside:
-            taken = await _fan_out(processes, runs, count)
+            taken = await _measured(processes, runs, load)
         small = {"alone": alone, "beside": beside}
         return replace(
             taken,
@@ -59,41 +60,21 @@ async def fan_out_beside(count: int) -> TaskCosts:
         )
 
 
-async def chain(length: int) -> TaskCosts:
-    """A chain of steps."""
-    tasks = [step(f"s{number}", after=[f"s{number - 1}"] if number else []) for number in range(length)]
-    return await _several(f"chain of {length}", [tasks])
-
-
-async def many(count: int) -> TaskCosts:
-    """`count` Workflows with one step, created at once."""
-    return await _several(f"{count} workflows", [[step("only")]] * count)
-
-
 @asynccontextmanager
-async def _torpor() -> AsyncIterator[tuple[Processes, WatchedRuns]]:
+async def _torpor(load: RunLoad) -> AsyncIterator[tuple[Processes, WatchedRuns]]:
     async with open_plane() as plane, start_operator(plane) as processes, watch_runs(plane.api) as runs:
-        await warm(runs)
+        await warm(runs, loads.form_step("only", load.form))
         yield processes, runs
 
 
-async def _fan_out(processes: Processes, runs: WatchedRuns, count: int) -> TaskCosts:
+async def _measured(processes: Processes, runs: WatchedRuns, load: RunLoad) -> TaskCosts:
     before, span = processes.memory(), MeteredSpan.begin(processes)
-    await runs.start("fan", [mapped(count)], parallelism=count, maxMapSize=count)
-    wall = await runs.end("fan") - span.began
+    await loads.start(runs, load)
+    wall = await runs.end(*load.runs) - span.began
     cpu = span.cpu()
-    stored = len(await processes.plane.etcd.read(f"{_KEY}/{NAMESPACE}/fan"))
-    sizes = {"workflow": stored, "memory": (processes.memory() - before) / count}
-    return TaskCosts(name=f"fan-out of {count}", tasks=count, wall=wall, cpu=cpu, sizes=sizes)
-
-
-async def _several(name: str, graphs: list[list[Object]]) -> TaskCosts:
-    async with _torpor() as (processes, runs):
-        span = MeteredSpan.begin(processes)
-        graph_by_name = {f"run-{number}": tasks for number, tasks in enumerate(graphs)}
-        await asyncio.gather(*(runs.start(run, tasks) for run, tasks in graph_by_name.items()))
-        wall = await runs.end(*graph_by_name) - span.began
-        return TaskCosts(name=name, tasks=sum(map(len, graphs)), wall=wall, cpu=span.cpu())
+    stored = len(await processes.plane.etcd.read(f"{_KEY}/{NAMESPACE}/{next(iter(load.runs))}"))
+    sizes = {"workflow": stored, "memory": (processes.memory() - before) / load.tasks}
+    return TaskCosts(name=load.name, tasks=load.tasks, wall=wall, cpu=cpu, sizes=sizes)
 
 
 async def _create(api: Api, limit: asyncio.Semaphore, body: dict[str, Any]) -> None:

@@ -132,11 +132,15 @@ class ApiKubelet:
         if response.status >= 400 and response.status != 409:  # bound already, by a request that got no response
             raise errors.from_response(response)
 
+    def complete(self, pod: KubeletPod, reported: dict[str, Any]) -> dict[str, Any]:
+        """The status of a pod with the other fields of a kubelet's report."""
+        return reported | _details(pod, reported["phase"])
+
     async def _report(self, pod: KubeletPod, reported: dict[str, Any]) -> None:
         response = await self._api.transport.request(
             "PATCH",
             PODS.path(*pod.address, "status"),
-            body={"metadata": {"uid": pod.uid}, "status": reported | _details(pod, reported["phase"])},
+            body={"metadata": {"uid": pod.uid}, "status": self.complete(pod, reported)},
             content_type=_MERGE,
         )
         if response.status >= 400:
