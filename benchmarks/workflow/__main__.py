@@ -46,7 +46,7 @@ def main() -> int:
         parser.add_argument(f"--{name}", nargs="+", type=int, default=counts, help="how many")
     parser.add_argument("--profile", choices=_LOADS, help="print the cost of a task of this load instead")
     parser.add_argument("--tasks", type=int, default=_PROFILED, help="how many tasks the profiled load has")
-    parser.add_argument("--form", choices=TaskForm, default=TaskForm.PYTHON, help="what they run")
+    parser.add_argument("--form", choices=list(TaskForm), default=TaskForm.PYTHON, help="what they run")
     given = parser.parse_args()
     if given.profile:
         return _profiled(_LOADS[given.profile](given.tasks, TaskForm(given.form)))
