@@ -51,7 +51,7 @@ def values(crd: Schema, path: str, header: Row) -> Table:
 
 
 def _sections(path: str, schema: Schema, kind: str, more: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """The object at this path, then those in it."""
+    """The object at this path, then those in it. Those in a body are those of a task."""
     lines = [f"### {kind} `{path}`", _sentence(schema)]
     required = frozenset(schema.get("required", ()))
     rows = [_row(name, field, required=name in required) for name, field in schema["properties"].items()]
@@ -62,7 +62,7 @@ def _sections(path: str, schema: Schema, kind: str, more: Mapping[str, Sequence[
     yield "\n\n".join(line for line in lines if line)
     for name, field in schema["properties"].items():
         suffix, inner = _inner(field)
-        if inner is not None and not _is_workflow(inner):
+        if inner is not None and not _is_workflow(inner) and not path.endswith(".bodies.*"):
             yield from _sections(f"{path}.{name}{suffix}", inner, kind, more)
 
 

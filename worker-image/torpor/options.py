@@ -49,6 +49,7 @@ class WorkflowOptions(SharedOptions, total=False):
     pods_ttl: str
     logs: str
     defaults: Mapping[str, Any]
+    bodies: Mapping[str, Mapping[str, Any]]
     volume_claims: Sequence[Mapping[str, Any]]
     result: str
     metrics: Sequence[Mapping[str, Any]]

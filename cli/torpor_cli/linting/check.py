@@ -11,6 +11,7 @@ from typing import Any
 from torpor_cli.linting import (
     bundled,
     cel_rules,
+    default_fields,
     graph,
     kinds,
     metadata,
@@ -156,8 +157,21 @@ def _semantics(
     if kind == kinds.SCHEDULE:
         yield from schedule.problems(document["spec"], [problem.path for problem in rejected], classes)
     embedded = kinds.embedded_workflow(kind, document["spec"])
+    if embedded is not None:
+        yield from map(embedded.relocated, _unused_bodies(kind, embedded.written))
     if embedded is not None and embedded.spec.get("tasks"):
         yield from _workflow(embedded, rejected, classes)
+
+
+def _unused_bodies(kind: str, written: Mapping[str, Any]) -> Iterator[LintProblem]:
+    """Yield the bodies that no task uses. Those of a template are for other Workflows, too."""
+    used = {default_fields.body_name(task) for task in written.get("tasks") or ()}
+    for name in written.get("bodies") or {} if kind != kinds.TEMPLATE else {}:
+        if name not in used:
+            message = f"body {name}: no task uses it"
+            yield LintProblem(
+                path=("spec", "bodies", name), rule=LintRule.GRAPH, message=message, severity=Severity.WARNING
+            )
 
 
 def _workflow(embedded: Embedded, rejected: Sequence[LintProblem], classes: Classes) -> Iterator[LintProblem]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from torpor_wire import constants
 
+from torpor_cli.linting import default_fields
 from torpor_cli.linting.finding import LintProblem, LintRule, Path, dotted
 from torpor_cli.linting.schema import nearest
 
@@ -49,14 +50,15 @@ _PLACEHOLDER = "x"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Embedded:
-    """The spec, with every param that a run of it has, and its path in the object."""
+    """The spec, with every param that a run of it has and the bodies of its tasks, and its path in the object."""
 
     spec: Mapping[str, Any]
     path: Path
+    written: Mapping[str, Any]
 
     def relocated(self, problem: LintProblem) -> LintProblem:
         """Return a problem of a Workflow with this spec as one of the object."""
-        path = (*self.path, *problem.path[1:])
+        path = (*self.path, *default_fields.path_in_body(problem.path, self.spec, self.written)[1:])
         before, after = dotted(problem.path), dotted(path)
         moved = problem.message.startswith(before)
         return replace(problem, path=path, message=problem.message.replace(before, after) if moved else problem.message)
@@ -65,13 +67,14 @@ class Embedded:
 def embedded_workflow(kind: str, spec: Mapping[str, Any]) -> Embedded | None:
     """Return the Workflow's spec in the spec of an object, None without one."""
     if kind == WORKFLOW:
-        return Embedded(spec=spec, path=("spec",))
+        return Embedded(spec=default_fields.with_bodies(spec), path=("spec",), written=spec)
     workflow = spec.get("workflow")
     own = (workflow.get("params") or {}) if isinstance(workflow, Mapping) else None
     if not isinstance(workflow, Mapping) or not isinstance(own, Mapping):
         return None
     params = {**_params(kind, spec), **own}
-    return Embedded(spec={**workflow, "params": params}, path=("spec", "workflow"))
+    complete = default_fields.with_bodies({**workflow, "params": params})
+    return Embedded(spec=complete, path=("spec", "workflow"), written=workflow)
 
 
 def _params(kind: str, spec: Mapping[str, Any]) -> dict[str, Any]:

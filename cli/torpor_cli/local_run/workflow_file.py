@@ -41,7 +41,15 @@ class WorkflowFile:
         return dict(template)
 
     def spec(self) -> dict[str, Any]:
-        """Return the spec of the run: that of the Workflow, or that of its template with the params of the run."""
+        """Return the spec of the run: that of the Workflow, or that of its template with the params of the run.
+
+        Its tasks have the fields of their bodies.
+        """
+        from torpor_cli.linting import default_fields  # noqa: PLC0415 - it needs pydantic
+
+        return default_fields.with_bodies(self._spec())
+
+    def _spec(self) -> dict[str, Any]:
         own = self.workflow["spec"]
         template = self.template()
         if template is None:

@@ -1,13 +1,16 @@
-"""Defaults of all tasks of a run, and how a spec and its tasks get them: field by field. Pure (ADR 0057).
+"""Defaults of all tasks of a run, bodies of some, and how tasks get them: field by field (ADR 0057, 0074). Pure.
 
 A field that a task sets stays. Maps and entries with a name are merged by key. Any other list is replaced as a whole.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from operator import attrgetter
-from typing import Annotated, Any, TypeVar
+from types import UnionType
+from typing import Annotated, Any, TypeAlias, TypeVar, Union, get_args, get_origin
 
 from pydantic import Field
+from pydantic.fields import FieldInfo
 from torpor_wire.enums import LogMode
 
 from torpor_crds.models.base import Duration, Model, TaskRetries
@@ -21,6 +24,18 @@ _KEYS = {
     "volume_mounts": ("mount_path",),
 }
 """By list: the fields that identify an entry."""
+_KEY_OF_LIST = {
+    **dict.fromkeys(("env", "volumes", "initContainers", "sidecars", "in", "out", "metrics"), "name"),
+    "volumeMounts": "mountPath",
+}
+"""By list of a task, as in YAML: the field that identifies an entry."""
+PLACE_FIELDS = frozenset(
+    {"name", "use", "after", "group", "hook", "when", "rule", "branch", "mayFail", "displayName"}
+    | {"expand", "expandKwargs", "maxActive"}
+)
+"""Fields, as in YAML, that say where a task stands in the graph. A body has all others."""
+BodyAddition: TypeAlias = tuple[tuple[str, ...], Any]
+"""A path in a task, and the value there."""
 
 
 class TaskDefaults(Model):
@@ -90,3 +105,63 @@ def _by_key(keys: tuple[str, ...], upper: tuple[Any, ...], lower: tuple[Any, ...
     entries = {identity(entry): entry for entry in lower}
     entries.update((identity(entry), entry) for entry in upper)
     return tuple(entries.values())
+
+
+def body_additions(task: Mapping[str, Any], body: Mapping[str, Any]) -> Iterator[BodyAddition]:
+    """What a task, as JSON, gets of its body: the fields that it does not set.
+
+    A value that equals the default of its field counts as unset, since the API server stores defaults.
+    """
+    return _additions(Task, task, {name: value for name, value in body.items() if name not in PLACE_FIELDS})
+
+
+def add_fields(task: Mapping[str, Any], additions: Iterable[BodyAddition]) -> dict[str, Any]:
+    """The task with the values at their paths; the given one stays as it is."""
+    complete = dict(task)
+    for path, value in additions:
+        holder = complete
+        for name in path[:-1]:
+            holder[name] = dict(holder[name])
+            holder = holder[name]
+        holder[path[-1]] = value
+    return complete
+
+
+def _additions(model: type[Model] | None, upper: Mapping[str, Any], lower: Mapping[str, Any]) -> Iterator[BodyAddition]:
+    """The additions to an object. Without a model it is a map, whose values are taken as a whole."""
+    fields = {} if model is None else _fields(model)
+    for name, value in lower.items():
+        field, own = fields.get(name), upper.get(name)
+        if _is_unset(field, own):
+            if value != own:
+                yield (name,), value
+        elif model is None:
+            continue
+        elif isinstance(own, Mapping) and isinstance(value, Mapping):
+            yield from (((name, *path), added) for path, added in _additions(_inner(field), own, value))
+        elif name in _KEY_OF_LIST and isinstance(own, list) and isinstance(value, list):
+            entries = {_identity(entry, _KEY_OF_LIST[name]): entry for entry in [*value, *own]}
+            if len(entries) > len(own):
+                yield (name,), [*entries.values()]
+
+
+def _identity(entry: Any, key: str) -> str:
+    return str(entry.get(key)) if isinstance(entry, Mapping) else str(entry)
+
+
+@cache
+def _fields(model: type[Model]) -> Mapping[str, FieldInfo]:
+    return {field.alias or name: field for name, field in model.model_fields.items()}
+
+
+def _is_unset(field: FieldInfo | None, value: Any) -> bool:
+    if value is None or value == []:
+        return True
+    return field is not None and isinstance(value, str | bool | int) and value == field.default
+
+
+def _inner(field: FieldInfo | None) -> type[Model] | None:
+    """The model of an object in a field; None for a map."""
+    annotation = None if field is None else field.annotation
+    options = get_args(annotation) if get_origin(annotation) in {Union, UnionType} else (annotation,)
+    return next((option for option in options if isinstance(option, type) and issubclass(option, Model)), None)

@@ -1,6 +1,6 @@
 """Where a Workflow comes from: its template, and the event, the tick or the task that started it."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 from torpor_wire import constants
@@ -13,6 +13,17 @@ class TemplateRef(Model):
     """A WorkflowTemplate of the same namespace."""
 
     name: Annotated[ObjectName, Field(description="Name of the WorkflowTemplate.")]
+
+
+class BodyRef(Model):
+    """The body that a task uses. A text is the name of one in spec.bodies."""
+
+    body: Annotated[Identifier | None, Field(description="Name of a body in `bodies`.")] = None
+
+
+def parse_body_ref(value: Any) -> Any:
+    """The reference of a text: the name of a body of the same spec. Any other value stays."""
+    return {"body": value} if isinstance(value, str) else value
 
 
 class PreviousRun(Model):

@@ -2,13 +2,14 @@
 
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 from torpor_wire.enums import Hook, Runtime, TriggerRule
 
 from torpor_crds.models.argument import Expansion
 from torpor_crds.models.base import (
     CLASS,
     FUNCTION,
+    IDENTIFIER,
     Duration,
     Expression,
     Identifier,
@@ -22,7 +23,7 @@ from torpor_crds.models.files import TaskFiles
 from torpor_crds.models.metrics import MetricList
 from torpor_crds.models.pod_fields import PodFields
 from torpor_crds.models.program import CodeSource, Command
-from torpor_crds.models.run_of import RunCall
+from torpor_crds.models.run_of import BodyRef, RunCall, parse_body_ref
 
 
 class TriggerTask(Model):
@@ -69,6 +70,16 @@ class Task(Model):
         Field(
             description="The mapped group that contains the task. The task runs once for each item of the group. It "
             "sees results of the same index of tasks in the group, and all results of tasks outside."
+        ),
+    ] = None
+    use: Annotated[
+        BodyRef | None,
+        BeforeValidator(parse_body_ref),
+        Field(
+            description="The body whose fields the task has, unless it sets them itself: the name of one in "
+            "`spec.bodies`. Objects are merged field by field, as those of `spec.defaults`. When the run starts, the "
+            "operator adds the fields to the task.",
+            json_schema_extra={"x-text-form": {"pattern": IDENTIFIER, "maxLength": 40}},
         ),
     ] = None
     python: Annotated[

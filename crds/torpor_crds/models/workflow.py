@@ -5,7 +5,7 @@ The field descriptions are what `kubectl explain workflow.spec.tasks` prints: th
 
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 from torpor_wire import constants
 from torpor_wire.enums import LogMode, Runtime
 from torpor_wire.state import TaskState
@@ -126,6 +126,14 @@ class WorkflowSpec(Model):
             "adds those of the namespace, in its annotation torpor.dev/defaults, and of the installation."
         ),
     ] = None
+    bodies: Annotated[
+        dict[str, dict[str, Any]],
+        Field(
+            max_length=constants.BODIES_MAX,
+            description="Bodies that tasks use by name, in `use`: fields of a task that say how it runs. The order is "
+            "the task, its body, `defaults`, the namespace, and the installation.",
+        ),
+    ] = Field(default_factory=dict)
     notify: NotifyList = ()
     queue: Annotated[
         QueueName | None,
@@ -170,6 +178,12 @@ class WorkflowSpec(Model):
             json_schema_extra={"x-key": "name", "minItems": 1},
         ),
     ] = ()
+    _written_tasks: tuple[Task, ...] = PrivateAttr(())
+
+    @property
+    def written_tasks(self) -> tuple[Task, ...]:
+        """The tasks without the defaults of the spec, which are below those of a body."""
+        return self._written_tasks or self.tasks
 
 
 class TaskStatus(Model):
@@ -277,4 +291,6 @@ def parse(body: Any, former: Workflow | None = None) -> Workflow:
     fields: dict[str, Any] = {"image": spec.image or defaults.image, "logs": spec.logs or defaults.logs}
     fields["notify"] = by_name(spec.notify, defaults.notify)
     completed = spec.model_copy(update=fields | {"tasks": with_defaults(spec.tasks, defaults)})
+    if any(task.use is not None for task in spec.tasks):
+        completed._written_tasks = spec.tasks  # noqa: SLF001 - of a model of this module
     return workflow.model_copy(update={"spec": completed})

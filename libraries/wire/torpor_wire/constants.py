@@ -24,6 +24,10 @@ RUN_DEPTH_MAX = 5
 """Runs that may contain a run. A template that starts itself ends there."""
 CHILD_RUNS_MAX = 10_000
 """Runs that one outermost run may have started, directly and indirectly, and that exist."""
+BODIES_MAX = 50
+"""Bodies of one spec, in `spec.bodies`."""
+BODY_TASKS_BYTES_MAX = 512 * 1024
+"""Bytes of the tasks of a run with the fields of their bodies, as JSON."""
 LABEL_BACKFILL = f"{GROUP}/backfill"
 LABEL_QUEUED = f"{GROUP}/queued"
 """On Workflows: a run that waits until a former run of its Schedule has ended."""

@@ -95,11 +95,13 @@ class PatchTaskRun:
 class SetFinalizers:
     """Replace the finalizers of the Workflow, and its `spec.defaults` if it gets any.
 
-    `deleted_claims` are the names of volumes that are deleted before.
+    `additions` are values by JSON pointer, which its tasks get of their bodies. `deleted_claims` are the names of
+    volumes that are deleted before.
     """
 
     finalizers: tuple[str, ...]
     defaults: Mapping[str, JSON] | None = None
+    additions: Mapping[str, JSON] = field(default_factory=dict)
     deleted_claims: tuple[str, ...] = ()
 
 

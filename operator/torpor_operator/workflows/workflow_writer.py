@@ -31,10 +31,11 @@ class WorkflowWriter:
         self._cluster = cluster
 
     async def set_finalizers(self, workflow: Workflow, action: SetFinalizers) -> None:
-        """Replace the finalizers, and add the defaults, unless the Workflow has changed."""
+        """Replace the finalizers, and add defaults and bodies, unless the Workflow has changed."""
         ops: list[Object] = [{"op": "add", "path": "/metadata/finalizers", "value": list(action.finalizers)}]
         if action.defaults is not None:
             ops.append({"op": "add", "path": "/spec/defaults", "value": dict(action.defaults)})
+        ops += [{"op": "add", "path": path, "value": value} for path, value in action.additions.items()]
         try:
             ops = [*preconditions(workflow.metadata), *ops]
             stored = await self._api.patch(WORKFLOWS, *key_of(workflow.metadata), ops)
@@ -42,7 +43,7 @@ class WorkflowWriter:
             self._cluster.drop_workflow(workflow)  # the watch may be late, and show it as it was
             raise
         except errors.ApiError as error:
-            if action.defaults is not None and _is_rejection(error):
+            if (action.defaults is not None or action.additions) and _is_rejection(error):
                 self._cluster.copy_errors[workflow.metadata.uid] = error.message
             raise
         if action.finalizers or workflow.metadata.deletion_timestamp is None:

@@ -1,11 +1,12 @@
 """The API server's part of the world: what is stored, what an action makes of it, and what a read would answer."""
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import assert_never
 
 from torpor_crds.models.archive import ArchiveEndpoint
 from torpor_crds.models.taskrun import TaskRun, parse
+from torpor_expressions.value import JSON
 from torpor_local.apiserver import json_patch
 from torpor_operator.model.actions import (
     Action,
@@ -90,6 +91,11 @@ class Stored:
         hidden = self.unseen | self.unreadable
         return [body for name, body in sorted(items.items()) if name not in hidden]
 
+    def _start(self, added: Mapping[str, JSON]) -> None:
+        ops = [{"op": "add", "path": path, "value": value} for path, value in added.items()]
+        self.workflow["spec"] = json_patch.apply(self.workflow, ops)["spec"]
+        self.workflow["metadata"]["generation"] += bool(ops)
+
     def act(self, action: Action, now: float) -> None:  # noqa: C901, PLR0912 - a case an action
         """Carry out one action, as the API server would."""
         match action:
@@ -113,11 +119,9 @@ class Stored:
                     del annotations[name]
             case ResumeRun():
                 self.workflow["spec"] |= {"stop": False, "cancel": False}
-            case SetFinalizers(finalizers=finalizers, defaults=defaults):
+            case SetFinalizers(finalizers=finalizers, defaults=defaults, additions=additions):
                 self.workflow["metadata"]["finalizers"] = list(finalizers)
-                if defaults is not None:
-                    self.workflow["spec"]["defaults"] = dict(defaults)
-                    self.workflow["metadata"]["generation"] += 1
+                self._start(dict(additions) | ({} if defaults is None else {"/spec/defaults": dict(defaults)}))
                 self.deleted |= not finalizers and "deletionTimestamp" in self.workflow["metadata"]
             case CopyTemplate(fields=fields, finalizers=finalizers):
                 self.workflow["metadata"]["finalizers"] = list(finalizers)

@@ -5,7 +5,7 @@ A function with `@workflow` builds the same object as the YAML, and has no runti
 references to their results. No process of the cluster imports this package.
 """
 
-from torpor.authoring.build import container, group, python, results, run, stored_file, text, wait
+from torpor.authoring.build import container, group, python, results, run, stored_file, text, use, wait
 from torpor.authoring.reference import expression
 from torpor.authoring.workflow import Workflow, workflow
 
@@ -19,6 +19,7 @@ __all__ = [
     "run",
     "stored_file",
     "text",
+    "use",
     "wait",
     "workflow",
 ]

@@ -205,6 +205,14 @@ def run(template: str, *, timeout: str | None = None, params: Fields | None = No
 
 
 @TaskFunction
+def use(body: str, *, args: Fields | None = None, **arguments: Any) -> Any:
+    """Run a body of the option `bodies`. `args` has those of its arguments that are called `body` or `args`."""
+    required("use(...)")
+    arguments |= args or {}
+    return {"name": body, "use": body} | ({"args": arguments} if arguments else {})
+
+
+@TaskFunction
 def container(  # noqa: PLR0913 - the fields of a container
     image: str,
     *,

@@ -24,10 +24,9 @@ from torpor_operator.workflows.plan import (
     finished_run,
     invalid_run,
     mark_request,
-    run_start,
-    template_copy,
 )
 from torpor_operator.workflows.plan.run_context import BuildGraph, RunContext, build_graph
+from torpor_operator.workflows.plan.start import run_start, template_copy
 
 Decision: TypeAlias = Callable[[RunContext], WorkflowPlan | None]
 
@@ -38,7 +37,7 @@ DECISIONS: tuple[Decision, ...] = (
     mark_request.accept_or_refuse,  # the mark annotation asks to end instances without running them
     finished_run.clean_up,  # status.completionTime is set: pods, finalizer, archive, TTL
     template_copy.copy_or_wait,  # the run has a template and no tasks yet: copy its spec, with the finalizer
-    run_start.start,  # the finalizer is missing: add it before anything is created, with the defaults of the namespace
+    run_start.start,  # the finalizer is missing: add it before anything is created, with defaults and bodies
     active_run.end_at_once,  # the run is deleted or cancelled: before its graph, which no longer matters
     invalid_run.fail_invalid_graph,  # the tasks have no order: end what runs, then fail
     active_run.end_with_hooks,  # the run is stopped or timed out

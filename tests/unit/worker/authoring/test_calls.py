@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from torpor import SecretRef
-from torpor.authoring import container, expression, python, stored_file, wait, workflow
+from torpor.authoring import container, expression, python, stored_file, use, wait, workflow
 
 from tests.unit.worker.authoring import sample
 from tests.unit.worker.authoring.sample import collect, list_files, load
@@ -119,3 +119,17 @@ def test_functions_without_a_mark_classes_and_names_are_tasks_by_python() -> Non
 
 def test_further_named_arguments_are_arguments() -> None:
     assert tasks(lambda: sample.with_more("x", a="b"))[0]["args"] == {"path": "x", "a": "b"}
+
+
+def test_a_task_uses_a_body_of_the_workflow() -> None:
+    @workflow(bodies={"load": {"image": "load:1", "container": {"script": "load $city"}}})
+    def flow() -> None:
+        rome = use.options(name="rome", retries=2)("load", city="Rome")
+        use("load", args={"body": rome})
+
+    spec = flow()["spec"]
+    assert spec["bodies"]["load"]["image"] == "load:1"
+    assert spec["tasks"] == [
+        {"name": "rome", "use": "load", "args": {"city": "Rome"}, "retries": {"limit": 2}},
+        {"name": "load", "use": "load", "args": {"body": "${tasks.rome.result}"}},
+    ]

@@ -221,7 +221,7 @@ def test_a_plain_function_may_call_tasks_for_several_workflows() -> None:
 @pytest.mark.parametrize(("known", "model"), [(TaskOptions, TaskModel), (WorkflowOptions, WorkflowSpec)])
 def test_every_field_of_the_model_is_an_option_or_has_another_way(known: type, model: Any) -> None:
     fields = {field.alias or name for name, field in model.model_fields.items()}
-    others = {"after", "group", "python", "container", "run", "args", "expand", "expandKwargs"}
+    others = {"after", "group", "python", "container", "run", "use", "args", "expand", "expandKwargs"}
     others |= {"templateRef", "runOf", "parent", "params", "groups", "tasks", "suspend", "stop", "cancel"}
     options = {field_name(name) for name in known.__annotations__}
     assert fields - others <= options

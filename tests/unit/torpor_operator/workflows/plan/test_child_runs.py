@@ -5,7 +5,7 @@ import json
 import pytest
 from torpor_crds.models import workflow
 from torpor_operator.taskrun.child_run import child_name
-from torpor_operator.workflows.plan import template_copy
+from torpor_operator.workflows.plan.start import template_copy
 from torpor_wire import constants, retry, transitions
 from torpor_wire.reason import Reason
 from torpor_wire.state import State

@@ -1,8 +1,10 @@
-"""Starts a run: adds the finalizer, and the defaults of the namespace and the installation to the spec, in one write.
+"""Starts a run: adds the finalizer, defaults of the namespace and the installation, and the bodies of the tasks.
 
-The defaults are read once. A later change of the namespace does not change the run (ADR 0057). A run that cannot start
-yet shows what it waits for, and looks again at a growing interval.
+All of it is one write. The defaults are read once: a later change of the namespace does not change the run (ADR 0057).
+A run that cannot start yet shows what it waits for, and looks again at a growing interval.
 """
+
+from dataclasses import replace
 
 from torpor_crds.models.defaults import TaskDefaults, merged
 from torpor_expressions.value import JSON
@@ -17,6 +19,8 @@ from torpor_operator.model.workflow_plan import WorkflowPlan
 from torpor_operator.task_defaults import DefaultsError, parse_defaults
 from torpor_operator.workflows.plan import invalid_run, status
 from torpor_operator.workflows.plan.run_context import RunContext
+from torpor_operator.workflows.plan.start import task_bodies
+from torpor_operator.workflows.plan.start.task_bodies import BodyProblem
 from torpor_operator.workflows.plan.status import RunVerdict
 
 _PACE_MIN, _PACE_MAX = 1.0, 10.0
@@ -36,8 +40,7 @@ def start(run: RunContext) -> WorkflowPlan | None:
     if run.workflow.status.start_time is not None:
         return WorkflowPlan(actions=(SetFinalizers(finalizers=finalizers),))
     if run.snapshot.uncopied:
-        message = f"the API server rejects the defaults of namespace {metadata.namespace}: {run.snapshot.uncopied}"
-        return invalid_run.fail(run, RunVerdict.failed(Reason.DEFAULTS_INVALID, message))
+        return _fail_rejected(run)
     own = run.workflow.spec.defaults
     match defaults_of(run, own):
         case WorkflowPlan() as held:
@@ -46,7 +49,29 @@ def start(run: RunContext) -> WorkflowPlan | None:
             return WorkflowPlan(needs=needs)
         case defaults:
             added = None if defaults is None or defaults == own else as_json(defaults)
-            return WorkflowPlan(actions=(SetFinalizers(finalizers=finalizers, defaults=added),))
+            return _with_bodies(run, SetFinalizers(finalizers=finalizers, defaults=added))
+
+
+def _with_bodies(run: RunContext, action: SetFinalizers) -> WorkflowPlan:
+    """The plan that starts the run, with the fields that its tasks get of their bodies."""
+    spec = run.workflow.spec
+    if all(task.use is None for task in spec.tasks):
+        return WorkflowPlan(actions=(action,))
+    match task_bodies.resolve(task_bodies.written_tasks(spec), spec.bodies):
+        case BodyProblem(message):
+            return invalid_run.fail(run, RunVerdict.failed(Reason.WORKFLOW_INVALID, message))
+        case additions:
+            return WorkflowPlan(actions=(replace(action, additions=dict(task_bodies.by_pointer(additions))),))
+
+
+def _fail_rejected(run: RunContext) -> WorkflowPlan:
+    """The end of a run whose start the API server rejects: by the bodies of its tasks, or by the added defaults."""
+    rejection, spec = run.snapshot.uncopied, run.workflow.spec
+    if any(task.use is not None for task in spec.tasks) and "spec.defaults" not in rejection:
+        message = f"the API server rejects the tasks with the fields of their bodies: {rejection}"
+        return invalid_run.fail(run, RunVerdict.failed(Reason.WORKFLOW_INVALID, message))
+    message = f"the API server rejects the defaults of namespace {run.workflow.metadata.namespace}: {rejection}"
+    return invalid_run.fail(run, RunVerdict.failed(Reason.DEFAULTS_INVALID, message))
 
 
 def _end_unstarted(run: RunContext) -> WorkflowPlan | None:

@@ -4,6 +4,9 @@ The copy is the pin: later edits of the template, or its deletion, do not change
 it is not suspended, so a queued run gets the template as it is when its turn comes.
 """
 
+from dataclasses import replace
+from typing import Any
+
 from torpor_crds.models.defaults import TaskDefaults
 from torpor_crds.models.workflow import Workflow
 from torpor_expressions.value import JSON
@@ -17,8 +20,10 @@ from torpor_operator.mapping.template_params import InvalidParams
 from torpor_operator.model.actions import CopyTemplate, ReadTemplate
 from torpor_operator.model.snapshot import Presence, TemplateSource, UnreadableTemplate
 from torpor_operator.model.workflow_plan import WorkflowPlan
-from torpor_operator.workflows.plan import invalid_run, run_start
+from torpor_operator.workflows.plan import invalid_run
 from torpor_operator.workflows.plan.run_context import RunContext
+from torpor_operator.workflows.plan.start import run_start, task_bodies
+from torpor_operator.workflows.plan.start.task_bodies import BodyProblem
 from torpor_operator.workflows.plan.status import RunVerdict
 
 RUN_FIELDS = frozenset({"templateRef", "runOf", "parent", "params", "suspend", "stop", "cancel"})
@@ -70,7 +75,19 @@ def _copy_with_defaults(run: RunContext, read: TemplateSource, params: dict[str,
         case defaults if run.snapshot.uncopied:
             return _fail_rejected(run, read, defaults)
         case defaults:
-            return WorkflowPlan(actions=(_copy_action(run.workflow, read, params, defaults),))
+            return _copy_with_bodies(run, _copy_action(run.workflow, read, params, defaults))
+
+
+def _copy_with_bodies(run: RunContext, copy: CopyTemplate) -> WorkflowPlan:
+    """The copy, whose tasks have the fields of their bodies."""
+    tasks: Any = copy.fields["tasks"]
+    bodies: Any = copy.fields.get("bodies") or {}
+    match task_bodies.resolve(tasks, bodies):
+        case BodyProblem(message):
+            return _fail(run, message)
+        case additions:
+            fields = {**copy.fields, "tasks": task_bodies.completed(tasks, additions)}
+            return WorkflowPlan(actions=(replace(copy, fields=fields),))
 
 
 def _fail_rejected(run: RunContext, read: TemplateSource, defaults: TaskDefaults | None) -> WorkflowPlan:
