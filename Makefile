@@ -16,12 +16,12 @@ cp LICENSE build/cli/$(1)/ && $(EPOCH) $(UV) tool run --quiet --python $(BIN)/py
 tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@$$(git log -1 --format=%ct) -C build/cli/$(1) -c torpor LICENSE | gzip -n > build/release/files/torpor-$(1).tar.gz;
 endef
 NODE = cd ui/web && PATH="$(CURDIR)/.tools/node/node-bin:$$PATH" &&
-CODE := libraries crds operator triggerer archive cli worker-image local ui/torpor_ui dev examples tests benchmarks
+CODE := libraries crds operator triggerer archive cli worker-image local ui/torpor_ui dev airflow-bridge examples tests benchmarks
 
 # The tests start hundreds of Python processes. Each would compile all modules if none may store the bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help tools faults soak upgrade-test try version wheels wheel-test release-check release-lock release-images release-push release-sign release-verify release-files release-compare release-login release-publish docs-version audit demo docs prose test test-long ui ui-test venv fmt lint type unit integration kueue attacks fuzz e2e generate verify bench bench-attacks \
+.PHONY: help airflow-venv airflow-test tools faults soak upgrade-test try version wheels wheel-test release-check release-lock release-images release-push release-sign release-verify release-files release-compare release-login release-publish docs-version audit demo docs prose test test-long ui ui-test venv fmt lint type unit integration kueue attacks fuzz e2e generate verify bench bench-attacks \
 	bench-archive bench-argo bench-chain bench-cli bench-failover bench-guard bench-install bench-logs bench-reduce bench-run bench-scale bench-schedules bench-sensors bench-start bench-startup \
 	bench-files bench-structure bench-triggerer bench-ui bench-ui-browser bench-views bench-workflow bench-writes mutants cli chart images runtime-folder manifest sbom uninstall load cluster kubeconfig \
 	cluster-down control-plane \
@@ -305,6 +305,15 @@ control-plane: ## etcd and an API server as plain processes, for integration tes
 
 control-plane-down:
 	@$(DEV) control-plane-down
+
+airflow-venv: .tools/airflow/synced ## the Airflow bridge with Airflow and two of its providers, in .tools/airflow
+
+.tools/airflow/synced: airflow-bridge/uv.lock airflow-bridge/pyproject.toml | $(UV)
+	@UV_PROJECT_ENVIRONMENT=$(CURDIR)/.tools/airflow $(UV) sync --quiet --frozen --project airflow-bridge
+	@touch $@
+
+airflow-test: airflow-venv ## the types and tests of the Airflow bridge, in an environment of its own
+	cd airflow-bridge && ../.tools/airflow/bin/mypy && ../.tools/airflow/bin/pytest
 
 venv: .venv/synced ## the packages and tools of the checkout, in .venv; most targets make it
 

@@ -20,6 +20,7 @@ _FOLDERS = (
     "local",
     "ui",
     "worker-image",
+    "airflow-bridge",
     "manifests",
     "examples",
     "docs",

@@ -67,6 +67,7 @@ def files(root: Path = ROOT) -> Sequence[VersionedFile]:
     return [
         *(VersionedFile(path=path, pattern=_PROJECT) for path in projects),
         VersionedFile(path=root / "uv.lock", pattern=_LOCKED),
+        VersionedFile(path=root / "airflow-bridge/uv.lock", pattern=_LOCKED),
         *(VersionedFile(path=page, pattern=_WHEEL) for page in pages),
     ]
 

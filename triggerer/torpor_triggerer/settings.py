@@ -34,7 +34,10 @@ def parse_trigger(text: str) -> tuple[str, str]:
         module, _, cls = name.rpartition(".")
         target = f"{module}:{cls}"
     if not name or not _TARGET.fullmatch(target):
-        raise ValueError(f"trigger {text!r}: write name=module:Class, or package.module.Class")
+        raise ValueError(
+            f"trigger {text!r}: write name=module:Class, package.module.Class, or a rule such as "
+            "package.**=module:function"
+        )
     return name, target
 
 
@@ -112,7 +115,8 @@ class Settings(ProcessSettings):
     namespace_write_burst: Positive = Field(default=4000.0, description="outcomes of one namespace at once")
     progress_rate: Rate = Field(default=PROGRESS_RATE, description="progress messages on TaskRuns per second")
     trigger: tuple[Annotated[str, AfterValidator(_check_trigger)], ...] = Field(
-        default=(), description="trigger class to register, as NAME=MODULE:CLASS; repeatable"
+        default=(),
+        description="trigger class as NAME=MODULE:CLASS, or a rule as PACKAGE.**=MODULE:FUNCTION; repeatable",
     )
     folder: tuple[Annotated[str, AfterValidator(_normalize_folder)], ...] = Field(
         default=(), description="directory that waits may read; {namespace} is that of the wait; repeatable"

@@ -15,7 +15,7 @@ from torpor_expressions import template
 from torpor_expressions.errors import ExpressionError
 from torpor_operator.expressions import resolve
 from torpor_operator.mapping import secret_refs
-from torpor_triggerer.usercode.registry import BUILT_IN
+from torpor_triggerer.usercode.registry import BUILT_IN, is_rule
 from torpor_wire import canonical, constants, secret_ref, trigger, typed_json
 
 from torpor_cli.linting.finding import LintProblem, LintRule, Path, Severity
@@ -45,7 +45,19 @@ def entries(options: Sequence[str]) -> Mapping[str, str]:
 
 def classes(custom: Mapping[str, str]) -> Classes:
     """Import the built-in classes and `custom` (name to `module:Class`). Raises UnusableTriggerError."""
-    return {name: _imported(name, target) for name, target in {**BUILT_IN, **custom}.items()}
+    known: dict[str, Callable[..., Any]] = {}
+    for name, target in {**BUILT_IN, **custom}.items():
+        imported = _imported(name, target)
+        known |= _of_rule(name, imported) if is_rule(name) else {name: imported}
+    return known
+
+
+def _of_rule(rule: str, function: Callable[..., Any]) -> Classes:
+    """Return the classes that a rule allows, but for those that cannot be imported."""
+    try:
+        return {name: each for name, each in function(rule).items() if not isinstance(each, BaseException)}
+    except Exception as error:
+        raise UnusableTriggerError(f"trigger {rule}: {type(error).__name__}: {error}") from error
 
 
 def _imported(name: str, target: str) -> Callable[..., Any]:

@@ -19,6 +19,7 @@ COMPONENTS = (
     "local",
     "ui",
     "dev",
+    "airflow-bridge",
     "manifests",
     "tests",
     "benchmarks",
@@ -71,6 +72,18 @@ def test_what_commands_and_page_share_is_standard_library_and_the_views(path: Pa
 @pytest.mark.parametrize("path", modules("worker-image/torpor"), ids=lambda path: path.name)
 def test_what_a_task_pod_imports_is_standard_library_and_the_wire_contract(path: Path) -> None:
     assert set(imported_at_once(path)) <= sys.stdlib_module_names | {"torpor", "torpor_wire"}
+
+
+@pytest.mark.parametrize("path", modules("airflow-bridge/torpor_airflow"), ids=lambda path: path.name)
+def test_the_bridge_is_airflow_the_sdk_and_the_wire_contract(path: Path) -> None:
+    known = {"airflow", "torpor", "torpor_airflow", "torpor_wire", "yaml"}
+    assert set(imported(path)) <= sys.stdlib_module_names | known
+
+
+def test_no_component_imports_airflow_or_the_bridge() -> None:
+    others = [component for component in COMPONENTS if component not in {"airflow-bridge", "tests"}]
+    importing = [path for each in others for path in modules(each) if {"airflow", "torpor_airflow"} & {*imported(path)}]
+    assert importing == []
 
 
 def test_a_folder_holds_at_most_twenty_modules() -> None:

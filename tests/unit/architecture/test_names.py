@@ -6,6 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDERS = (
+    "airflow-bridge",
     "archive",
     "benchmarks",
     "cli",

@@ -3,15 +3,15 @@
 import re
 from pathlib import Path
 
-TESTS = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 LIMIT = 72
 DEFINED = re.compile(r"^\s*(?:async )?def (test_\w+)", re.MULTILINE)
 
 
 def test_names_of_tests_have_at_most_72_characters() -> None:
     too_long = [
-        f"{path.relative_to(TESTS)}: {name}"
-        for path in sorted(TESTS.rglob("*.py"))
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in sorted([*(ROOT / "tests").rglob("*.py"), *(ROOT / "airflow-bridge").rglob("*.py")])
         for name in DEFINED.findall(path.read_text())
         if len(name) > LIMIT
     ]

@@ -4,11 +4,12 @@ An event is data, so only secrets that are long enough to be unambiguous are red
 """
 
 import json
+import re
 from base64 import b64encode
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from typing import Any, TypeAlias
-from urllib.parse import quote, quote_plus, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 
 from torpor_wire import typed_json
 
@@ -17,6 +18,9 @@ Spellings: TypeAlias = tuple[str, ...]
 MASK = "***"
 JSON_MIN = 8
 _SCHEMES = {"basic", "bearer", "token"}
+_SECRET_NAME = re.compile(r"pass|secret|token|key|credential", re.IGNORECASE)
+"""Names of fields of a JSON object, and of parameters of a URL, whose values are secrets."""
+_FIELDS_MAX = 1000
 
 
 def spellings(secrets: Collection[str]) -> Spellings:
@@ -82,17 +86,40 @@ def _spellings(secret: str) -> Iterator[str]:
 
 
 def _passwords(secret: str) -> Iterator[str]:
-    """The secret part of a secret: the password of a URL, the credentials of an Authorization header."""
+    """The secret parts of a secret: of a URL, of an Authorization header, of a JSON object such as a connection."""
     scheme, _, credentials = secret.partition(" ")
     if scheme.lower() in _SCHEMES and credentials:
         yield credentials.strip()
+    yield from _json_passwords(secret)
     try:
-        password = urlsplit(secret).password
+        parts = urlsplit(secret)
+        password, query = parts.password, parse_qsl(parts.query, max_num_fields=_FIELDS_MAX)
     except ValueError:
         return
+    yield from (value for name, value in query if _SECRET_NAME.search(name))
     if password:
         yield password
         yield unquote(password)
+
+
+def _json_passwords(secret: str) -> Iterator[str]:
+    """The texts of fields with the name of a secret, also in JSON within JSON. It reads a bounded number of values."""
+    left: list[tuple[bool, Any]] = [(False, secret)]
+    for _ in range(_FIELDS_MAX):
+        if not left:
+            return
+        match left.pop():
+            case named, str() as text if text.lstrip()[:1] in {"{", "["}:
+                with suppress(ValueError, RecursionError):
+                    left.append((named, json.loads(text)))
+            case True, str() as text:
+                yield text
+            case named, dict() as fields:
+                left.extend((named or bool(_SECRET_NAME.search(name)), value) for name, value in fields.items())
+            case named, list() as items:
+                left.extend((named, item) for item in items)
+            case _:
+                continue
 
 
 def _encoded(secret: str) -> Iterator[str]:

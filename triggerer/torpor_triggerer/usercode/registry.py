@@ -2,6 +2,8 @@
 
 A name on a TaskRun is looked up and never imported. Everything is imported at start, so that the loop never waits for a
 disk; a class that fails to import fails only the waits that name it.
+
+An entry whose name has a `*` is a rule: its target is a function that returns the classes of the rule by name.
 """
 
 import logging
@@ -42,6 +44,9 @@ BUILT_IN = {
 }
 
 
+_LISTED = 30
+
+
 class TriggerClass(Protocol):
     """Makes triggers from keyword arguments."""
 
@@ -77,12 +82,17 @@ class Registry:
             return trigger_class
         if name in self._broken:
             return self._broken[name]
-        names = ", ".join(sorted(self._classes))
         return Unknown(
-            message=f"no trigger is registered as {name[:100]!r}; there are {names}. "
+            message=f"no trigger is registered as {name[:100]!r}; there are {self._listed()}. "
             "Name the pool that has it as triggerPool, or start this pool's triggerers with "
             "--trigger name=module:Class (or TORPOR_TRIGGERS)"
         )
+
+    def _listed(self) -> str:
+        """The names for a message: a rule may register hundreds."""
+        names = sorted(self._classes, key=lambda name: (name not in BUILT_IN, name))
+        more = len(names) - _LISTED
+        return ", ".join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
 
     @property
     def usable(self) -> Collection[str]:
@@ -121,17 +131,43 @@ def load(entries: Mapping[str, str], on_import: Callable[[], object] = lambda: N
     classes: dict[str, TriggerClass] = {}
     broken: dict[str, Unknown] = {}
     for name, target in {**BUILT_IN, **entries}.items():
-        try:
-            try:
-                classes[name] = _load(target)
-            finally:
-                on_import()
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # noqa: BLE001 - importing runs a stranger's module; it may call sys.exit
-            broken[name] = _unusable(name, target, error)
-            log.error("%s", broken[name].message)  # noqa: TRY400 - the message says it
+        for found, trigger_class in _loaded(name, target, on_import).items():
+            if isinstance(trigger_class, BaseException):
+                broken[found] = _unusable(found, target, trigger_class)
+                log.error("%s", broken[found].message)
+            elif found not in BUILT_IN or name == found:  # a rule replaces no built-in class
+                classes[found] = trigger_class
     return Registry(classes, broken)
+
+
+def is_rule(name: str) -> bool:
+    """Return whether an entry allows many classes, such as `airflow.providers.**`."""
+    return "*" in name
+
+
+def _loaded(name: str, target: str, on_import: Callable[[], object]) -> Mapping[str, TriggerClass | BaseException]:
+    """Return the classes of an entry by name, or the errors of their imports."""
+    try:
+        try:
+            return _load_rule(name, target) if is_rule(name) else {name: _load(target)}
+        finally:
+            on_import()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - importing runs a stranger's module; it may call sys.exit
+        return {name: error}
+
+
+def _load_rule(rule: str, target: str) -> Mapping[str, TriggerClass | BaseException]:
+    classes: Mapping[str, Any] = _imported(target)(rule)
+    return {name: _usable(each) for name, each in classes.items()}
+
+
+def _usable(trigger_class: Any) -> TriggerClass | BaseException:
+    try:
+        return trigger_class if isinstance(trigger_class, BaseException) else _checked(trigger_class)
+    except (TypeError, ImportError) as error:
+        return error
 
 
 def _unusable(name: str, target: str, error: BaseException) -> Unknown:
@@ -140,10 +176,19 @@ def _unusable(name: str, target: str, error: BaseException) -> Unknown:
 
 
 def _load(target: str) -> TriggerClass:
+    return _checked(_imported(target))
+
+
+def _imported(target: str) -> Any:
     module, _, path = target.partition(":")
-    trigger_class: Any = import_module(module)
+    imported: Any = import_module(module)
     for part in path.split("."):
-        trigger_class = getattr(trigger_class, part)
+        imported = getattr(imported, part)
+    return imported
+
+
+def _checked(trigger_class: Any) -> TriggerClass:
+    """Return the class. Raises TypeError or ImportError if it cannot be used."""
     if not callable(getattr(trigger_class, "run", None)):
         raise TypeError("it has no run(), so it is not a trigger")
     if getattr(trigger_class, "blocking", False) and not _polls_in_thread(trigger_class):

@@ -162,6 +162,28 @@ def test_a_secret_that_is_a_prefix_of_another_leaves_no_suffix() -> None:
     assert redaction.redact("abcdef, abc", redaction.spellings(["abc", "abcdef"])) == "***, ***"
 
 
+@pytest.mark.parametrize(
+    "connection",
+    [
+        '{"conn_type": "http", "host": "warehouse", "password": "hunter22"}',
+        '{"host": "warehouse", "extra": "{\\"api_key\\": \\"hunter22\\"}"}',
+        '{"host": "warehouse", "extra": {"tokens": ["hunter22"]}}',
+        "postgres://ann@warehouse/db?sslpassword=hunter22",
+    ],
+)
+def test_the_password_within_a_connection_is_redacted_alone(connection: str) -> None:
+    redacted = redaction.redact("warehouse refused hunter22", redaction.spellings([connection]))
+    assert redacted == "warehouse refused ***"
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, '{"password":' * 5_000, '{"password": "x"' + ', "a": 1' * 50_000 + "}"], ids=len
+)
+def test_a_secret_of_any_shape_is_redacted_with_bounded_work(text: str) -> None:
+    assert text in redaction.spellings([text])
+
+
 def test_nothing_is_blacked_out_for_an_empty_secret() -> None:
     assert redaction.redact("some words", redaction.spellings(["", "\n"])) == "some words"
 

@@ -79,3 +79,51 @@ def test_torpors_own_name_the_extra_that_brings_what_is_missing(monkeypatch: pyt
         extra = {"object": "objects"}.get(name, name)
         assert f"install torpor[{extra}] in the triggerer's image" in class_.message
     assert not isinstance(known.find("http"), Unknown)
+
+
+def classes_of_rule(rule: str) -> dict[str, Any]:
+    return {
+        "acme.triggers.Waits": BlocksInPoll,
+        "acme.triggers.Broken": BlocksWithoutPoll,
+        "acme.other": ImportError(rule),
+        "http": BlocksInPoll,
+    }
+
+
+def rule_that_exits(rule: str) -> dict[str, Any]:
+    raise SystemExit(rule)
+
+
+RULE = {"acme.**": f"{__name__}:classes_of_rule"}
+
+
+def test_a_rule_registers_each_class_that_its_function_returns() -> None:
+    assert load(RULE).find("acme.triggers.Waits") is BlocksInPoll
+
+
+@pytest.mark.parametrize(
+    ("name", "why"), [("acme.triggers.Broken", "a plain `def poll(self)`"), ("acme.other", "ImportError: acme.**")]
+)
+def test_an_unusable_class_of_a_rule_fails_only_its_own_waits(name: str, why: str) -> None:
+    unusable = load(RULE).find(name)
+    assert isinstance(unusable, Unknown)
+    assert why in unusable.message
+
+
+@pytest.mark.attack
+def test_a_rule_replaces_no_class_of_torpors_own() -> None:
+    assert load(RULE).find("http") is load({}).find("http")
+
+
+@pytest.mark.attack
+def test_a_rule_that_exits_does_not_end_the_process() -> None:
+    unusable = load({"acme.**": f"{__name__}:rule_that_exits"})
+    assert unusable.names == set(BUILT_IN) | {"acme.**"}
+
+
+@pytest.mark.attack
+def test_the_message_about_an_unknown_class_lists_few_of_many() -> None:
+    many = registry.Registry({f"acme.Class{number:03}": lambda **_: BlocksInPoll() for number in range(500)})
+    unknown = many.find("nothing")
+    assert isinstance(unknown, Unknown)
+    assert "acme.Class029 and 470 more" in unknown.message

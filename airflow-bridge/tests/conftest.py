@@ -1,0 +1,42 @@
+"""An HTTP server on loopback that counts requests and answers by path."""
+
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+import torpor_airflow  # noqa: F401 - prepares the environment of Airflow before anything imports it
+from aiohttp import web
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+
+@dataclass(slots=True, kw_only=True)
+class LoopbackServer:
+    """Its port, and what arrived: the path and the Authorization header of each request."""
+
+    port: int = 0
+    requests: list[tuple[str, str]] = field(default_factory=list)
+    answers: dict[str, list[int]] = field(default_factory=dict)
+    """The status codes of a path, in order; the last one stays. Without an entry, 200."""
+
+    async def answer(self, request: web.Request) -> web.Response:
+        self.requests.append((request.path, request.headers.get("Authorization", "")))
+        codes = self.answers.get(request.path, [200])
+        code = codes.pop(0) if len(codes) > 1 else codes[0]
+        return web.json_response({"path": request.path}, status=code)
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[LoopbackServer]:
+    served = LoopbackServer()
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", served.answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    served.port = runner.addresses[0][1]
+    yield served
+    await runner.cleanup()

@@ -1,0 +1,30 @@
+"""The variables that make Airflow a library: no database, no logging of its own, and the secrets of Torpor.
+
+Airflow reads them when it is imported for the first time. Pure: the variables are an argument.
+"""
+
+import json
+from collections.abc import MutableMapping
+
+BACKEND = "torpor_airflow.connections.backend.ScopedSecretsBackend"
+_SECTIONS = ("AIRFLOW__WORKERS__SECRETS_BACKEND", "AIRFLOW__SECRETS__BACKEND")
+"""Where Airflow's documentation puts a secrets backend. The first one wins in a worker."""
+
+_DEFAULTS = {
+    "_AIRFLOW__AS_LIBRARY": "1",  # no ORM and no logging when airflow is imported
+    "AIRFLOW_HOME": "/tmp/torpor-airflow",  # noqa: S108 - nothing is stored there
+    "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+    "AIRFLOW__LOGGING__COLORED_CONSOLE_LOG": "False",
+}
+
+
+def prepare(variables: MutableMapping[str, str]) -> None:
+    """Set what Airflow needs. A secrets backend of the user is asked after the connections of the task."""
+    for name, value in _DEFAULTS.items():
+        variables.setdefault(name, value)
+    section = next((name for name in _SECTIONS if variables.get(name)), _SECTIONS[-1])
+    backend = variables.get(section, "")
+    if backend != BACKEND:
+        kwargs = json.loads(variables.get(f"{section}_KWARGS") or "{}")
+        variables[f"{section}_KWARGS"] = json.dumps({"backend": backend, "backend_kwargs": kwargs})
+        variables[section] = BACKEND

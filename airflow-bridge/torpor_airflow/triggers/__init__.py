@@ -1,0 +1,1 @@
+"""Trigger classes of Airflow in a triggerer of Torpor."""

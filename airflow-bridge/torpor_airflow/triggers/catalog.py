@@ -1,0 +1,68 @@
+"""Finds the trigger classes that a rule such as `airflow.providers.**` allows, without a list that someone maintains.
+
+Providers of Airflow declare the modules of their triggers. Of another package, every module is imported.
+"""
+
+import inspect
+import pkgutil
+import re
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from airflow.triggers.base import BaseTrigger
+
+from torpor_airflow.triggers import pool_trigger
+
+_PROVIDERS = "airflow.providers."
+_WILD = {"**": r".+", "*": r"[^.]+"}
+
+
+def load_classes(rule: str) -> Mapping[str, type | BaseException]:
+    """Return the class of each class path that the rule allows, or the error of the import of its module.
+
+    `*` stands for one part of a path, `**` for any number. A triggerer calls it once, at its start.
+    """
+    pattern, found = _pattern(rule), dict[str, type | BaseException]()
+    for module in sorted(_modules(rule)):
+        try:
+            classes = list(trigger_classes(import_module(module)))
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # noqa: BLE001 - importing runs code of others
+            found[f"{module}.*"] = error
+            continue
+        found |= {path: pool_trigger.build_class(each) for path, each in classes if pattern.fullmatch(path)}
+    return found
+
+
+def trigger_classes(module: Any) -> Iterator[tuple[str, type]]:
+    """Yield class path and class of each trigger that a module defines and that can be made."""
+    for name, value in vars(module).items():
+        if not inspect.isclass(value) or not issubclass(value, BaseTrigger):
+            continue
+        if value.__module__ == module.__name__ and not inspect.isabstract(value):
+            yield f"{module.__name__}.{name}", value
+
+
+def provider_modules() -> Iterator[str]:
+    """Yield the modules with triggers of the installed providers."""
+    for entry in entry_points(group="apache_airflow_provider"):
+        for integration in entry.load()().get("triggers", ()):
+            yield from integration["python-modules"]
+
+
+def _modules(rule: str) -> set[str]:
+    """The modules that may have classes of the rule."""
+    fixed = rule.partition("*")[0]
+    if fixed.startswith(_PROVIDERS) or _PROVIDERS.startswith(fixed):
+        return {name for name in provider_modules() if name.startswith(fixed) or f"{name}.".startswith(fixed)}
+    package = import_module(fixed.rstrip("."))
+    paths = getattr(package, "__path__", ())
+    return {package.__name__, *(each.name for each in pkgutil.walk_packages(paths, f"{package.__name__}."))}
+
+
+def _pattern(rule: str) -> re.Pattern[str]:
+    parts = re.split(r"(\*\*|\*)", rule)
+    return re.compile("".join(_WILD.get(part, re.escape(part)) for part in parts))

@@ -1,0 +1,116 @@
+"""What a trigger class of Airflow needs in Torpor, from its signature and its source. Nothing of it runs.
+
+A class that calls Airflow's API or database cannot run. A class with an argument such as `http_conn_id` needs a
+connection. Every other one runs as it is.
+"""
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import Enum
+
+from torpor_airflow.triggers import task_instance
+
+API_CALLS = {
+    "SUPERVISOR_COMMS": "Airflow's execution API",
+    "get_dagrun_state": "Airflow's execution API",
+    "get_dr_count": "Airflow's execution API",
+    "get_task_states": "Airflow's execution API",
+    "get_ti_count": "Airflow's execution API",
+    "get_hitl_detail_content_detail": "Airflow's execution API",
+    "update_hitl_detail_response": "Airflow's execution API",
+    "create_session": "Airflow's database",
+    "get_session": "Airflow's database",
+    "provide_session": "Airflow's database",
+}
+"""Names by which code reaches what Torpor does not have."""
+
+_BASES = "airflow.triggers."
+
+
+class Support(Enum):
+    """Whether a class runs."""
+
+    AS_IS = "as is"
+    CONNECTION = "needs a connection"
+    IMPOSSIBLE = "cannot"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Classification:
+    """What a class needs. `detail` names the arguments with connections, or the reason."""
+
+    support: Support
+    detail: str = ""
+
+
+def classify(trigger_class: type) -> Classification:
+    """Return what a class needs."""
+    trees = list(_sources(trigger_class))
+    names = {name for tree in trees for name in _names(tree)}
+    attributes = {name for tree in trees for name in _task_instance_attributes(tree)}
+    return decide(_arguments(trigger_class), names, attributes)
+
+
+def decide(arguments: Iterable[str], names: Iterable[str], attributes: Iterable[str]) -> Classification:
+    """Return what a class with these arguments needs, whose source has these names. Pure.
+
+    `attributes` are those of the task instance that it reads.
+    """
+    called = sorted(API_CALLS.keys() & set(names))
+    if called:
+        return Classification(support=Support.IMPOSSIBLE, detail=f"calls {called[0]}: {API_CALLS[called[0]]}")
+    missing = sorted(set(attributes) - task_instance.ATTRIBUTES)
+    if missing:
+        return Classification(support=Support.IMPOSSIBLE, detail=f"reads task_instance.{missing[0]}")
+    connections = sorted(name for name in arguments if name.endswith("conn_id"))
+    if connections:
+        return Classification(support=Support.CONNECTION, detail=", ".join(connections))
+    return Classification(support=Support.AS_IS)
+
+
+def rows(classes: Mapping[str, type | BaseException]) -> Iterator[tuple[str, str, str]]:
+    """Yield class path, support and detail of each class, by path."""
+    for path, each in sorted(classes.items()):
+        if isinstance(each, BaseException):
+            yield path, Support.IMPOSSIBLE.value, f"the import fails: {type(each).__name__}: {each}"
+            continue
+        known = classify(each)
+        yield path, known.support.value, known.detail
+
+
+def _sources(trigger_class: type) -> Iterator[ast.AST]:
+    """The source of the class and of its bases, without Airflow's own base classes."""
+    for each in trigger_class.__mro__:
+        module = each.__module__
+        if module.startswith((_BASES, "torpor_airflow")) or not module.partition(".")[0] or each is object:
+            continue
+        with suppress(OSError, TypeError, SyntaxError):
+            yield ast.parse(textwrap.dedent(inspect.getsource(each)))
+
+
+def _names(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.alias(name=name):
+                yield name
+            case _:
+                continue
+
+
+def _task_instance_attributes(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Attribute(attr="task_instance"), attr=name):
+                yield name
+            case _:
+                continue
+
+
+def _arguments(trigger_class: type) -> Iterable[str]:
+    with suppress(TypeError, ValueError):
+        return inspect.signature(trigger_class).parameters
+    return ()
