@@ -170,6 +170,8 @@ def _word(message: str) -> int | None:
 
 def _replace_with_valid(document: dict[str, Any], path: Path, word: int | None = None) -> bool:
     """Replace the field, or one word of a command, with a valid value. Return whether there is one."""
+    if path[-3:-2] == ("volumeMounts",):  # no name is valid without a volume
+        path = path[:-1]
     owner: Any = document
     for part in path[:-1]:
         owner = owner[part]
@@ -182,7 +184,7 @@ def _replace_with_valid(document: dict[str, Any], path: Path, word: int | None =
 def _replace_in_task(owner: Any, path: Path, word: int | None) -> bool:
     """Replace a field of a task or a group, whose last part is in `owner`."""
     match path:
-        case ("spec", _, _, "after", int() as index):
+        case ("spec", _, _, "after", int() as index) | ("spec", _, _, "pod", *_, "volumeMounts", int() as index):
             del owner[index]
         case ("spec", _, _, "expand", _, "over"):
             owner["over"] = [1]

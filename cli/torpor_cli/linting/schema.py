@@ -12,6 +12,9 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
+from torpor_crds.models import files, pod_fields, volume_claim
+from torpor_wire import times
+
 from torpor_cli.linting import peer_fields
 from torpor_cli.linting.finding import LintProblem, LintRule, Path, dotted
 
@@ -22,6 +25,10 @@ _DATE_TIME = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+
 _FORMS = {
     "^[a-z][a-z0-9_]*$": "use lower-case letters, digits and underscores, such as load_all",
     r"^\$\{ *tasks\.[a-z][a-z0-9_]{0,39}\.files": "write ${tasks.NAME.files.OUTPUT}, or an object such as {text: ...}",
+    times.DURATION_PATTERN: "write a number and its unit without spaces, such as 90s, 5m, 1h30m or 7d",
+    files.PATH["pattern"]: "write an absolute path, such as /data/table.csv, without `.`, `..` and colons",
+    volume_claim.QUANTITY: "write a size, such as 500Mi or 10Gi",
+    rf"^({pod_fields.QUANTITY})$": "write a quantity, such as 500m or 2Gi",
 }
 _UNQUOTED = "; YAML reads an unquoted y, n, yes, no, on or off as a boolean: quote it"
 

@@ -1,8 +1,8 @@
-"""Checks values of the spec that fail only when a task starts: constant lists, images, mounts and quantities. Pure."""
+"""Checks values of the spec that fail only when a task starts: constant lists and images. Pure."""
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -19,7 +19,6 @@ from torpor_wire import constants
 from torpor_wire.state import TaskState
 
 from torpor_cli.linting.finding import LintProblem, LintRule, Path, Severity, dotted
-from torpor_cli.linting.schema import nearest
 
 SIZE_MAX = 1536 * 1024
 """Bytes of a request to etcd."""
@@ -29,8 +28,6 @@ _HOST = rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[0-9a-fA-F:]+\])(?::\d+)?"
 _IMAGE = re.compile(
     rf"(?:{_HOST}/)?{_IMAGE_NAME}(?:/{_IMAGE_NAME})*(?::[\w][\w.-]{{0,127}})?(?:@[A-Za-z][\w.+-]*:[0-9a-fA-F]{{32,}})?"
 )
-_QUANTITY_RULE = r"^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
-_QUANTITY = re.compile(r"\+?\d*\.?\d+(?:[numkMGTPE]|[KMGTPE]i|[eE][-+]?\d+)?|\+?\d+\.")
 
 
 def problems(document: Mapping[str, Any]) -> Iterator[LintProblem]:
@@ -41,13 +38,12 @@ def problems(document: Mapping[str, Any]) -> Iterator[LintProblem]:
         message = f"the Workflow has {size:,} bytes; etcd takes at most {SIZE_MAX:,}: pass large data by a ConfigMap"
         yield LintProblem(path=("spec",), rule=LintRule.SIZE, message=message)
     yield from _image(spec, ("spec",))
-    shared = _shared_volumes(spec)
     for index, task in enumerate(spec.get("tasks", ())):
         path: Path = ("spec", "tasks", index)
         yield from _image(task, path)
         for number, step in enumerate((task.get("container") or {}).get("steps", ())):
             yield from _image(step, (*path, "container", "steps", number))
-        yield from _pod(task.get("pod") or {}, (*path, "pod"), shared)
+        yield from _containers(task.get("pod") or {}, (*path, "pod"))
     with suppress(ValidationError):  # the schema has reported why
         yield from _lists(models.WorkflowSpec.model_validate(spec))
 
@@ -61,36 +57,10 @@ def _image(owner: Mapping[str, Any], path: Path) -> Iterator[LintProblem]:
         yield LintProblem(path=at, rule=LintRule.IMAGE, message=f"{dotted(at)}: {message}")
 
 
-def _shared_volumes(spec: Mapping[str, Any]) -> list[str]:
-    """Return the names of the volumes of the run, and of those that all tasks have."""
-    of_tasks = ((spec.get("defaults") or {}).get("pod") or {}).get("volumes") or ()
-    return [volume.get("name", "") for volume in (*(spec.get("volumeClaims") or ()), *of_tasks)]
-
-
-def _pod(pod: Mapping[str, Any], path: Path, shared: Sequence[str]) -> Iterator[LintProblem]:
-    """`shared`: the names of volumes that the pod need not have itself."""
-    volumes = [*shared, *(volume.get("name", "") for volume in pod.get("volumes", ()))]
-    yield from _container(pod, path, volumes)
+def _containers(pod: Mapping[str, Any], path: Path) -> Iterator[LintProblem]:
     for field in ("initContainers", "sidecars"):
         for index, container in enumerate(pod.get(field, ())):
             yield from _image(container, (*path, field, index))
-            yield from _container(container, (*path, field, index), volumes)
-
-
-def _container(fields: Mapping[str, Any], path: Path, volumes: Sequence[str]) -> Iterator[LintProblem]:
-    """Yield the problems of the mounts and quantities of a container. `volumes`: the names of those of its pod."""
-    for index, mount in enumerate(fields.get("volumeMounts", ())):
-        if "name" in mount and mount["name"] not in volumes:
-            at: Path = (*path, "volumeMounts", index, "name")
-            hint = nearest(mount["name"], volumes) or "; define it in pod.volumes or spec.volumeClaims"
-            message = f'{dotted(at)}: Not found: "{mount["name"]}"{hint}'
-            yield LintProblem(path=at, rule=LintRule.SCHEMA, message=message)
-    for kind in ("requests", "limits"):
-        for resource, amount in (fields.get("resources") or {}).get(kind, {}).items():
-            if template.OPENING not in amount and not _QUANTITY.fullmatch(amount):
-                at = (*path, "resources", kind, resource)
-                message = f"{dotted(at)}: \"{amount}\": quantities must match the regular expression '{_QUANTITY_RULE}'"
-                yield LintProblem(path=at, rule=LintRule.SCHEMA, message=message)
 
 
 def _lists(spec: models.WorkflowSpec) -> Iterator[LintProblem]:

@@ -13,6 +13,10 @@ from torpor_crds.models.base import Model, Name, ObjectName
 Object = Annotated[dict[str, Any], Field(json_schema_extra={"x-object": True})]
 Text = Annotated[str, Field(max_length=253)]
 Word = Annotated[str, Field(max_length=4096)]
+QUANTITY = r"\+?[0-9]*\.?[0-9]+([numkMGTPE]|[KMGTPE]i|[eE][-+]?[0-9]+)?|\+?[0-9]+\."
+"""A quantity of Kubernetes, such as 500m or 2Gi, that is not negative."""
+Quantity = Annotated[str, Field(max_length=253, json_schema_extra={"pattern": rf"^({QUANTITY})$|\$\{{"})]
+"""A quantity, or a text with an expression that yields one."""
 
 
 class ResourceClaimRef(Model):
@@ -26,11 +30,11 @@ class Resources(Model):
     """Requests and limits of the task's container."""
 
     requests: Annotated[
-        dict[str, Text], Field(max_length=16, description="Resource requests, such as memory: 1Gi.")
+        dict[str, Quantity], Field(max_length=16, description="Resource requests, such as memory: 1Gi.")
     ] = Field(default_factory=dict)
-    limits: Annotated[dict[str, Text], Field(max_length=16, description="Resource limits, such as memory: 2Gi.")] = (
-        Field(default_factory=dict)
-    )
+    limits: Annotated[
+        dict[str, Quantity], Field(max_length=16, description="Resource limits, such as memory: 2Gi.")
+    ] = Field(default_factory=dict)
     claims: Annotated[
         tuple[ResourceClaimRef, ...], Field(max_length=16, description="Resource claims that the container uses.")
     ] = ()

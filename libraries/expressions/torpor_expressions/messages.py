@@ -13,8 +13,13 @@ _STATUS = re.compile(r"^[A-Z_]+: |\s*\[[A-Z_]+\]$")
 _CONDITIONAL = "?:"
 _REWORDED = (
     (re.compile(r"^Syntax error: "), ""),
-    (re.compile(r" expecting \{.*$"), ""),
-    (re.compile(r"'<EOF>'"), "end of the expression"),
+    (re.compile(r"^(?:mismatched|extraneous) input '<EOF>'.*"), "the expression ends too early"),
+    (re.compile(r"^(?:mismatched|extraneous) input ('.*?') expecting .*"), r"unexpected \1"),
+    (re.compile(r"^missing ('.*?') at '<EOF>'"), r"the expression ends without \1"),
+    (re.compile(r"^no viable alternative at input ('.*')"), r"unexpected \1"),
+    (re.compile(r"^token recognition error at: '(['\"].*)'$"), r"the text \1 has no closing quote"),
+    (re.compile(r"^token recognition error at: '(.*?)\s*'$"), r"unexpected '\1'"),
+    (re.compile(r" expecting .*$"), ""),
     (re.compile(r" \(in container ''\)"), ""),
     (re.compile(r"^undeclared reference to '(zip|concat)'"), r"\1 takes 1 to 4 lists"),
     (

@@ -5,11 +5,12 @@ or another object takes values of the author only. A field that is not listed he
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
-from torpor_crds.models.pod_fields import EnvValue, PodFields, PodValue
+from torpor_crds.models.pod_fields import QUANTITY, EnvValue, PodFields, PodValue
 from torpor_expressions import errors
 from torpor_expressions.errors import ExpressionError
 from torpor_expressions.value import JSON
@@ -17,6 +18,7 @@ from torpor_expressions.value import JSON
 Path = tuple[str | int, ...]
 Patterns = Mapping[str | int, tuple[tuple[Path, bool], ...]]
 """By the first field of a path: its patterns, and whether any value may choose what they match."""
+_QUANTITY = re.compile(QUANTITY, re.ASCII)
 _ANY = "*"
 _REST = "**"
 
@@ -69,6 +71,11 @@ class PodText(NamedTuple):
         return self.path[-1] == "image" and self.path[0] in _CONTAINERS
 
     @property
+    def is_quantity(self) -> bool:
+        """Whether it is an amount of a resource."""
+        return "resources" in (self.path[0], *self.path[2:3])
+
+    @property
     def is_expanded(self) -> bool:
         """Whether Kubernetes expands `$(NAME)` in it."""
         return self.path[0] in _CONTAINERS and self.path[2] in _EXPANDED
@@ -84,6 +91,13 @@ def texts(pod: PodFields | None) -> tuple[PodText, ...]:
     if pod is None or "${" not in (written := pod.model_dump_json(by_alias=True, exclude_none=True)):
         return ()
     return tuple(text for text in _texts(json.loads(written), ()) if not _matches(text.path, _ELSEWHERE))
+
+
+def quantity_problem(text: PodText, value: str) -> ExpressionError | None:
+    """Why the value is no amount of a resource; the API server would refuse the pod without naming the field."""
+    if not text.is_quantity or _QUANTITY.fullmatch(value):
+        return None
+    return errors.failed(f"the value {value[:80]!r} is not a quantity, such as 500m or 2Gi")
 
 
 def size(pod: PodFields | None) -> int:

@@ -149,7 +149,7 @@ class _Spec:
     def upstream(self, task: Task) -> frozenset[str]:
         """The tasks that a task comes after, by `after` and by reference."""
         where, expressions = f"task {task.name}", self.expressions.tasks[task.name]
-        if (problem := pod_containers.problem(task)) is not None:
+        if (problem := pod_containers.problem(task, self.spec.volume_claims)) is not None:
             raise _ProblemError(Reason.WORKFLOW_INVALID, f"{where}: {problem}")
         self._check_run_fields(where, expressions, hook=task.hook is not None)
         before = {name for after in task.after for name in self._after(where, after)}

@@ -236,7 +236,8 @@ def _pod_value(text: PodText, scope: Scope) -> str | ExpressionError | Pending:
     rendered = template.substitute(text.text, {expression: insert(value) for expression, value in results.items()})
     if isinstance(rendered, ExpressionError):
         return rendered
-    return (images.problem(str(rendered)) if text.is_image else None) or str(rendered)
+    problem = images.problem(str(rendered)) if text.is_image else pod_texts.quantity_problem(text, str(rendered))
+    return problem or str(rendered)
 
 
 def _as_text(value: JSON) -> str:

@@ -11,7 +11,7 @@ from torpor_crds.models.taskrun import TaskRun, TaskRunStatus
 from torpor_expressions import references
 from torpor_expressions.errors import ExpressionError
 from torpor_expressions.value import JSON, Value
-from torpor_wire import canonical, retry, times
+from torpor_wire import canonical, json_types, retry, times
 from torpor_wire.state import State
 
 from torpor_operator.expressions.resolve import RETRY_ROOTS, unwrap
@@ -84,8 +84,8 @@ def unwanted(failure: AttemptFailure, when: str, known: Mapping[Need, Answer]) -
             return ""
         case Value(json=False):
             return f"retries.when is false: {when}"
-        case Value():
-            return f"retries.when is neither true nor false: {when}"
+        case Value(json=other):
+            return f"retries.when yields {json_types.described(other)}, and must yield true or false: {when}"
         case ExpressionError(message=message):
             return f"retries.when: {message}"
         case _:

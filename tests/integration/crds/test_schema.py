@@ -113,6 +113,10 @@ REFUSED = {
     "no tasks": (workflow(), "spec.tasks in body should have at least 1 items"),
     "duplicate names": (workflow(_TRIGGER, _TRIGGER), "Duplicate value"),
     "an unknown runtime": (workflow(_PYTHON | {"runtime": "inject"}), 'supported values: "Inject", "Image"'),
+    "an amount that is no quantity": (
+        workflow(_PYTHON | {"pod": {"resources": {"limits": {"memory": "1 GB"}}}}),
+        "spec.tasks[0].pod.resources.limits.memory",
+    ),
     "a source without a name": (workflow(_PYTHON, source={}), "spec.source.configMap"),
     "a source that is no name": (
         workflow(_PYTHON | {"source": {"configMap": "a/b"}}),

@@ -124,12 +124,19 @@ def python(**fields: Any) -> dict[str, Any]:
                 )
             ),
             "spec.tasks[0].pod.volumeMounts[0].name",
-            'Not found: "dta"; did you mean "data"?',
+            "unknown volume dta; volumes: data; define it in pod.volumes or spec.volumeClaims",
         ),
         (
             workflow(python(pod={"resources": {"limits": {"memory": "1 GB"}}})),
             "spec.tasks[0].pod.resources.limits.memory",
-            "quantities must match",
+            "write a quantity, such as 500m or 2Gi",
+        ),
+        (workflow(python(timeout="5 minutes")), "spec.tasks[0].timeout", "such as 90s, 5m, 1h30m or 7d"),
+        (workflow(python(), volumeClaims=[{"name": "w", "size": "big"}]), "spec.volumeClaims[0].size", "write a size"),
+        (
+            workflow(python(files={"out": [{"name": "t", "path": "tmp/x"}]})),
+            "spec.tasks[0].files.out[0].path",
+            "write an absolute path",
         ),
         (workflow(python(), params={"x": "y" * 1_600_000}), "spec", "etcd takes at most"),
     ],

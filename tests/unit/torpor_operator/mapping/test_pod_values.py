@@ -89,6 +89,14 @@ def test_data_adds_no_structure_and_stays_within_the_limits(value: str, message:
     assert message in world.condition()[2]
 
 
+@pytest.mark.parametrize("value", ['"lots"', '"1 GB"', '"-1"', "-1"])
+def test_a_value_that_is_no_quantity_is_named_before_the_pod(value: str) -> None:
+    fields = {"sidecars": [{"name": "s", "image": "x", "resources": {"limits": {"memory": "${tasks.list.result}"}}}]}
+    world = PlanFixture(python("list"), python("a", pod=fields)).settle().succeed("list", value)
+    message = f"the value {value.strip(chr(34))!r} is not a quantity, such as 500m or 2Gi"
+    assert f"pod.sidecars[0].resources.limits.memory: {message}" in world.condition()[2]
+
+
 @pytest.mark.attack
 def test_data_never_replaces_a_label_of_torpor() -> None:
     fields = {"labels": {"torpor.dev/taskrun-uid": "${params.team}"}}

@@ -93,6 +93,30 @@ def test_a_container_that_takes_the_place_of_another_is_refused(fields: Body, me
     assert message in world.condition()[2]
 
 
+@pytest.mark.parametrize(
+    ("fields", "where"),
+    [
+        ({"volumeMounts": [{"name": "data", "mountPath": "/d"}]}, "pod.volumeMounts[0].name"),
+        ({"initContainers": [INIT]}, "pod.initContainers[0].volumeMounts[0].name"),
+    ],
+)
+def test_a_mount_of_an_unknown_volume_fails_the_run_before_a_pod(fields: Body, where: str) -> None:
+    volumes = {"volumes": [{"name": "v", "emptyDir": {}}]}
+    world = PlanFixture(python("b"), python("a", after=["b"], pod=fields | volumes)).settle()
+    assert (world.status.state, world.pods) == ("Failed", {})
+    unknown = "d" if "initContainers" in fields else "data"
+    assert f"task a: {where}: unknown volume {unknown}; volumes: v; define it" in world.condition()[2]
+
+
+def test_a_mount_may_name_a_volume_of_the_run_or_of_the_defaults() -> None:
+    mounts = {"volumeMounts": [{"name": "claim", "mountPath": "/c"}, {"name": "shared", "mountPath": "/s"}]}
+    defaults = {"pod": {"volumes": [{"name": "shared", "emptyDir": {}}]}}
+    world = PlanFixture(
+        python("a", pod=mounts), volumeClaims=[{"name": "claim", "size": "1Gi"}], defaults=defaults
+    ).settle()
+    assert world.status.state == "Running"
+
+
 def ends(world: PlanFixture, phase: str, *, main: Body, **others: Body) -> None:
     statuses = [{"name": name, **status} for name, status in others.items()]
     world.kubelet(

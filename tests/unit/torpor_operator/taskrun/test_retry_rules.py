@@ -51,6 +51,13 @@ def test_a_refused_retry_keeps_its_reason_and_names_the_rule() -> None:
     assert world.tasks() == {"a": "Failed"}
 
 
+def test_a_rule_that_yields_no_boolean_says_what_it_yields() -> None:
+    world = PlanFixture(container("a", retries={"limit": 3, "when": "exitCode"})).settle()
+    message = _exit(world, 2).run("a").status.message
+    assert message is not None
+    assert "not retried: retries.when yields a number, and must yield true or false: exitCode" in message
+
+
 def _states(world: PlanFixture) -> list[str]:
     return [entry["state"] for entry in world.taskruns[world.name("a", constants.UNMAPPED)]["status"]["history"]]
 
