@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
-from torpor_crds.models import files, pod_fields, volume_claim
+from torpor_crds.models import base, files, volume_claim
 from torpor_wire import times
 
 from torpor_cli.linting import peer_fields
@@ -28,7 +28,7 @@ _FORMS = {
     times.DURATION_PATTERN: "write a number and its unit without spaces, such as 90s, 5m, 1h30m or 7d",
     files.PATH["pattern"]: "write an absolute path, such as /data/table.csv, without `.`, `..` and colons",
     volume_claim.QUANTITY: "write a size, such as 500Mi or 10Gi",
-    rf"^({pod_fields.QUANTITY})$": "write a quantity, such as 500m or 2Gi",
+    rf"^({base.QUANTITY})$": "write a quantity, such as 500m or 2Gi",
 }
 _UNQUOTED = "; YAML reads an unquoted y, n, yes, no, on or off as a boolean: quote it"
 

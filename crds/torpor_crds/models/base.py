@@ -31,6 +31,10 @@ Value = Annotated[Any, Field(json_schema_extra={"x-any": True})]
 Time = Annotated[str, Field(max_length=40, json_schema_extra={"format": "date-time"})]
 Moment = Annotated[Time | None, BeforeValidator(lambda value: value if _is_time(value) else None)]
 # Patterns of what the API server alone refuses: an object that was stored without them can still be read.
+QUANTITY = r"\+?[0-9]*\.?[0-9]+([numkMGTPE]|[KMGTPE]i|[eE][-+]?[0-9]+)?|\+?[0-9]+\."
+"""A quantity of Kubernetes, such as 500m or 2Gi, that is not negative."""
+Quantity = Annotated[str, Field(max_length=253, json_schema_extra={"pattern": rf"^({QUANTITY})$|\$\{{"})]
+"""A quantity, or a text with an expression that yields one."""
 PRINTABLE = {"pattern": text.PRINTABLE_PATTERN}
 PRINTABLE_LINE = {"pattern": text.PRINTABLE_LINE_PATTERN}
 FUNCTION = r"^[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*$"
@@ -128,6 +132,9 @@ class Retries(Model):
         return retry.Policy(self.limit, times.seconds(self.delay), self.backoff, longest)
 
 
+_DEFAULT_RETRIES = Retries()
+
+
 class TaskRetries(Model):
     """How often and how fast a failed attempt is retried. Unset fields are those of `spec.defaults.retries`."""
 
@@ -172,4 +179,5 @@ class TaskRetries(Model):
 
     def complete(self) -> Retries:
         """The policy of a TaskRun, with the defaults of unset fields."""
-        return Retries(**{name: value for name, value in self if value is not None})
+        chosen = {name: value for name, value in self if value is not None} if self.model_fields_set else {}
+        return Retries(**chosen) if chosen else _DEFAULT_RETRIES

@@ -8,15 +8,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from torpor_crds.models.base import Model, Name, ObjectName
+from torpor_crds.models.base import Model, Name, ObjectName, Quantity
 
 Object = Annotated[dict[str, Any], Field(json_schema_extra={"x-object": True})]
 Text = Annotated[str, Field(max_length=253)]
 Word = Annotated[str, Field(max_length=4096)]
-QUANTITY = r"\+?[0-9]*\.?[0-9]+([numkMGTPE]|[KMGTPE]i|[eE][-+]?[0-9]+)?|\+?[0-9]+\."
-"""A quantity of Kubernetes, such as 500m or 2Gi, that is not negative."""
-Quantity = Annotated[str, Field(max_length=253, json_schema_extra={"pattern": rf"^({QUANTITY})$|\$\{{"})]
-"""A quantity, or a text with an expression that yields one."""
 
 
 class ResourceClaimRef(Model):

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
-from torpor_crds.models.pod_fields import QUANTITY, EnvValue, PodFields, PodValue
+from torpor_crds.models.base import QUANTITY
+from torpor_crds.models.pod_fields import EnvValue, PodFields, PodValue
 from torpor_expressions import errors
 from torpor_expressions.errors import ExpressionError
 from torpor_expressions.value import JSON

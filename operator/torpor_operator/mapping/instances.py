@@ -89,19 +89,18 @@ class TaskInstances:
                 return (
                     SkippedInstance() if isinstance(unmet, TaskOutcome) and unmet.state is TaskState.SKIPPED else unmet
                 )
-        own_arguments = arguments.instance_arguments(self.task, self.product.items(position), scope)
+        items = self.product.items(position)
+        own_arguments = arguments.instance_arguments(self.task, items, scope)
         if isinstance(own_arguments, TaskOutcome | Pending):
             return own_arguments
         all_arguments = (*self.constants, *own_arguments)
         files = file_inputs.resolve_files(self.task, scope)
         if isinstance(files, TaskOutcome | Pending):
             return files
-        trigger = (
-            trigger_kwargs.resolve_trigger(self.task, self.product.items(position), scope) if self.task.wait else None
-        )
+        trigger = trigger_kwargs.resolve_trigger(self.task, items, scope) if self.task.wait else None
         if isinstance(trigger, TaskOutcome | Pending):
             return trigger
-        run = child_run_params.resolve_child_run(self.task, self.product.items(position), scope)
+        run = child_run_params.resolve_child_run(self.task, items, scope)
         if isinstance(run, TaskOutcome | Pending):
             return run
         display_name = arguments.display_name(self.task, scope)

@@ -22,6 +22,7 @@ _SIZE = "12Gi"
 """Of all inputs of a pod, and of what it writes to /files/out."""
 _FETCH = ["/torpor-tool", "fetch"]
 _NO_FILES = RunFiles()
+_NO_PARTS = PodParts()
 
 SecretReference = tuple[str, str]
 """The name of a Secret, and a key of it."""
@@ -39,7 +40,8 @@ def stores_files(taskrun: TaskRun) -> bool:
 
 def parts(taskrun: TaskRun, context: PodContext, chosen: PodFields) -> PodParts:
     """What the files add to the pod and to its container."""
-    files = of_task(taskrun)
+    if (files := taskrun.spec.files) is None:
+        return _NO_PARTS
     fetched = [entry for entry in files.in_ if entry.config_map is None]
     mounted = [(f"{INPUT_VOLUME}{number}", entry) for number, entry in enumerate(files.in_) if entry.config_map]
     mounts = [{"name": FILES_VOLUME, "mountPath": entry.path, "subPath": f"in/{entry.name}"} for entry in fetched]

@@ -57,7 +57,7 @@ def build(taskrun: TaskRun, context: PodContext, chosen: PodFields | None = None
         "terminationGracePeriodSeconds": 10,
         "securityContext": pod_security.of_pod(chosen),
         "initContainers": [*runtime.init_containers, *files.init_containers, *others.init_containers],
-        "containers": [_container(taskrun, context, chosen)],
+        "containers": [_container(taskrun, context, chosen, runtime, files)],
         "volumes": [
             *_volumes(chosen, context.claims),
             *scratch,
@@ -167,10 +167,12 @@ def _labels(taskrun: TaskRun) -> dict[str, str]:
     }
 
 
-def _container(taskrun: TaskRun, context: PodContext, chosen: PodFields) -> dict[str, Any]:
+def _container(
+    taskrun: TaskRun, context: PodContext, chosen: PodFields, runtime: PodParts, files: PodParts
+) -> dict[str, Any]:
+    """The container of the task. `runtime` and `files` are what these add to the pod."""
     program, injected = taskrun.spec.container, runtime_volume.is_injected(taskrun)
     _, scratch = pod_security.scratch(context.defaults, chosen)
-    files = file_volumes.parts(taskrun, context, chosen)
     mounts = [*(mount.to_json() for mount in chosen.volume_mounts), *scratch, *files.mounts]
     body: dict[str, Any] = _without_empty(
         {
@@ -186,7 +188,7 @@ def _container(taskrun: TaskRun, context: PodContext, chosen: PodFields) -> dict
         }
     )
     own_env = [*_traceparent(taskrun, context, chosen), *_chosen(taskrun, chosen)]
-    runtime, source = _runtime(taskrun, context, chosen), runtime_volume.source(taskrun)
+    source = runtime_volume.source(taskrun)
     credentials = {"name": CREDENTIALS_VOLUME, "mountPath": constants.CREDENTIALS, "readOnly": True}
     if program is not None:
         environment = [

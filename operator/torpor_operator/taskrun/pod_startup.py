@@ -50,14 +50,13 @@ class _Cause:
     message: str
 
 
-def refusal(view: TaskRunView, chosen: PodFields | None) -> Step | None:
+def refusal(view: TaskRunView, chosen: PodFields) -> Step | None:
     """The step of a TaskRun whose pod has more privileges than its namespace allows; None if its pod is created.
 
     The admission policy refuses them at the Workflow, and Kubernetes at the pod. But Kubernetes allows everything in a
     namespace without a level, where no administrator has chosen one (ADR 0057). Only privileges cost a read.
     """
-    required = () if chosen is None else pod_security.requirements(chosen)
-    if chosen is None or all(each.level is PodSecurityLevel.RESTRICTED for each in required):
+    if all(each.level is PodSecurityLevel.RESTRICTED for each in pod_security.requirements(chosen)):
         return None
     need = ReadNamespace(view.taskrun.metadata.namespace)
     facts = view.known.get(need)

@@ -96,7 +96,7 @@ def build_plan(snapshot: Snapshot, tasks: Sequence[TaskPlan]) -> WorkflowPlan:
     waiting = [view.taskrun for view, step in zip(views, steps, strict=True) if step.wants_pod]
     waiting.sort(key=lambda run: (run.status.segment == 0, run.metadata.creation_timestamp, run.spec.map_index))
     launched = budget.admit(((run.spec.task, run) for run in waiting), holds=snapshot.holds)
-    steps += _launches(snapshot, launched[:batch])
+    steps += _launches(snapshot, {view.taskrun.metadata.name: view for view in views}, launched[:batch])
     # A stopped run creates only hooks, even while it is suspended. A suspended run creates only marked TaskRuns.
     suspended = workflow.spec.suspend and not workflow.spec.stop
     starts = [*_marked(tasks), *([] if suspended else _starts(tasks, budget))]
@@ -141,29 +141,43 @@ def _with_event_reads(view: TaskRunView, readers: frozenset[str]) -> TaskRunView
     return replace(view, reads_events=True) if view.taskrun.metadata.uid in readers else view
 
 
-def _launches(snapshot: Snapshot, runs: Sequence[TaskRun]) -> list[Step]:
+def _launches(snapshot: Snapshot, views: Mapping[str, TaskRunView], runs: Sequence[TaskRun]) -> list[Step]:
+    """Create pods. What all instances of a task, or all runs of a pool, have in common is computed once."""
     pod_fields = {task.name: task.pod for task in snapshot.workflow.spec.tasks}
     texts = {name: pod_texts.texts(pod_fields.get(name)) for name in {run.spec.task for run in runs}}
-    return [_launch(snapshot, run, pod_fields.get(run.spec.task), texts[run.spec.task]) for run in runs]
+    contexts = {pool: _pod_context(snapshot, pool) for pool in {run.spec.trigger_pool for run in runs}}
+    return [
+        _launch(
+            snapshot,
+            views[run.metadata.name],
+            pod_fields.get(run.spec.task),
+            texts[run.spec.task],
+            contexts[run.spec.trigger_pool],
+        )
+        for run in runs
+    ]
 
 
-def _launch(snapshot: Snapshot, run: TaskRun, chosen: PodFields | None, texts: tuple[PodText, ...]) -> Step:
+def _launch(
+    snapshot: Snapshot, view: TaskRunView, chosen: PodFields | None, texts: tuple[PodText, ...], context: PodContext
+) -> Step:
     """Create a pod. Pod fields can change after the TaskRun was created, and their expressions have no values then."""
-    spec = run.spec
-    missing = None if chosen is None else pod_texts.missing(chosen, spec.pod_values, spec.env, written=texts)
-    if missing is not None:
-        message = f"{missing} has an expression that was added after this instance was created: clear the instance"
-        return step.fail(view_of(snapshot, run.metadata.name), Reason.LAUNCH_FAILED, message, policy=retry.Policy())
-    if (refused := pod_startup.refusal(view_of(snapshot, run.metadata.name), chosen)) is not None:
-        return refused
-    body = pod_builder.build(run, _pod_context(snapshot, run), chosen)
+    run = view.taskrun
+    if chosen is not None:
+        missing = pod_texts.missing(chosen, run.spec.pod_values, run.spec.env, written=texts)
+        if missing is not None:
+            message = f"{missing} has an expression that was added after this instance was created: clear the instance"
+            return step.fail(view, Reason.LAUNCH_FAILED, message, policy=retry.Policy())
+        if (refused := pod_startup.refusal(view, chosen)) is not None:
+            return refused
+    body = pod_builder.build(run, context, chosen)
     claims = volume_claims.used_claims(snapshot.workflow, body) if snapshot.workflow.spec.volume_claims else ()
     return Step(actions=(CreatePod(taskrun=run, body=body, claims=claims),))
 
 
-def _pod_context(snapshot: Snapshot, run: TaskRun) -> PodContext:
+def _pod_context(snapshot: Snapshot, trigger_pool: str) -> PodContext:
     """What the pod depends on. A sensor whose pool has no triggerer checks in its pod instead (AIP-17's fallback)."""
-    pool, deferrable = snapshot.pools(run.spec.trigger_pool), snapshot.workflow.spec.deferrable
+    pool, deferrable = snapshot.pools(trigger_pool), snapshot.workflow.spec.deferrable
     return PodContext(
         service_account=snapshot.settings.task_service_account,
         system_namespace=snapshot.settings.namespace,
