@@ -60,7 +60,11 @@ def _parser() -> argparse.ArgumentParser:
     for name, sizes in _SIZES.items():
         parser.add_argument(f"--{name}", nargs="*", type=int, default=sizes, help="how many tasks")
     parser.add_argument(
-        "--form", nargs="+", choices=list(TaskForm), default=list(TaskForm), help="container: the fair rows, in both systems"
+        "--form",
+        nargs="+",
+        choices=list(TaskForm),
+        default=list(TaskForm),
+        help="container: the fair rows, in both systems",
     )
     return parser
 

@@ -43,11 +43,11 @@ class WorkflowFile:
     def spec(self) -> dict[str, Any]:
         """Return the spec of the run: that of the Workflow, or that of its template with the params of the run.
 
-        Its tasks have the fields of their bodies.
+        Its tasks have the fields of their bodies. Raises CliError for a body that does not exist.
         """
-        from torpor_cli.linting import default_fields  # noqa: PLC0415 - it needs pydantic
+        from torpor_cli.local_run import bodies  # noqa: PLC0415 - it needs pydantic
 
-        return default_fields.with_bodies(self._spec())
+        return bodies.with_bodies(self._spec(), self.others, file=self.name)
 
     def _spec(self) -> dict[str, Any]:
         own = self.workflow["spec"]

@@ -18,7 +18,24 @@ class TemplateRef(Model):
 class BodyRef(Model):
     """The body that a task uses. A text is the name of one in spec.bodies."""
 
-    body: Annotated[Identifier | None, Field(description="Name of a body in `bodies`.")] = None
+    template: Annotated[
+        ObjectName | None,
+        Field(description="WorkflowTemplate of the namespace that has the body. Unset: `spec.bodies` has it."),
+    ] = None
+    body: Annotated[
+        Identifier | None, Field(description="Name of a body in `bodies`, of the template or of this spec.")
+    ] = None
+    task: Annotated[
+        Identifier | None,
+        Field(description="Name of a task of the template, whose fields are taken as those of a body."),
+    ] = None
+    uid: Annotated[
+        str | None, Field(max_length=63, description="uid of the template. Only the operator can set it.")
+    ] = None
+    generation: Annotated[
+        Count | None,
+        Field(description="Generation of the template whose fields were taken. Only the operator can set it."),
+    ] = None
 
 
 def parse_body_ref(value: Any) -> Any:

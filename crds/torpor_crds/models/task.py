@@ -77,8 +77,8 @@ class Task(Model):
         BeforeValidator(parse_body_ref),
         Field(
             description="The body whose fields the task has, unless it sets them itself: the name of one in "
-            "`spec.bodies`. Objects are merged field by field, as those of `spec.defaults`. When the run starts, the "
-            "operator adds the fields to the task.",
+            "`spec.bodies`, or an object that names one of a template. Objects are merged field by field, as those of "
+            "`spec.defaults`. When the run starts, the operator adds the fields to the task.",
             json_schema_extra={"x-text-form": {"pattern": IDENTIFIER, "maxLength": 40}},
         ),
     ] = None

@@ -28,6 +28,8 @@ BODIES_MAX = 50
 """Bodies of one spec, in `spec.bodies`."""
 BODY_TASKS_BYTES_MAX = 512 * 1024
 """Bytes of the tasks of a run with the fields of their bodies, as JSON."""
+BODY_TEMPLATES_MAX = 10
+"""Templates whose bodies one run may use."""
 LABEL_BACKFILL = f"{GROUP}/backfill"
 LABEL_QUEUED = f"{GROUP}/queued"
 """On Workflows: a run that waits until a former run of its Schedule has ended."""

@@ -205,11 +205,14 @@ def run(template: str, *, timeout: str | None = None, params: Fields | None = No
 
 
 @TaskFunction
-def use(body: str, *, args: Fields | None = None, **arguments: Any) -> Any:
-    """Run a body of the option `bodies`. `args` has those of its arguments that are called `body` or `args`."""
+def use(body: str | Mapping[str, str], *, args: Fields | None = None, **arguments: Any) -> Any:
+    """Run a body of the option `bodies`, or of a template. `args` has arguments that are called `body` or `args`."""
     required("use(...)")
     arguments |= args or {}
-    return {"name": body, "use": body} | ({"args": arguments} if arguments else {})
+    name = body if isinstance(body, str) else body.get("body") or body["task"]
+    return {"name": name, "use": body if isinstance(body, str) else dict(body)} | (
+        {"args": arguments} if arguments else {}
+    )
 
 
 @TaskFunction

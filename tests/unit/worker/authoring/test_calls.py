@@ -126,10 +126,12 @@ def test_a_task_uses_a_body_of_the_workflow() -> None:
     def flow() -> None:
         rome = use.options(name="rome", retries=2)("load", city="Rome")
         use("load", args={"body": rome})
+        use({"template": "platform", "task": "check"}, table="orders")
 
     spec = flow()["spec"]
     assert spec["bodies"]["load"]["image"] == "load:1"
     assert spec["tasks"] == [
         {"name": "rome", "use": "load", "args": {"city": "Rome"}, "retries": {"limit": 2}},
         {"name": "load", "use": "load", "args": {"body": "${tasks.rome.result}"}},
+        {"name": "check", "use": {"template": "platform", "task": "check"}, "args": {"table": "orders"}},
     ]

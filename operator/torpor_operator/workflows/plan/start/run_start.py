@@ -1,31 +1,25 @@
 """Starts a run: adds the finalizer, defaults of the namespace and the installation, and the bodies of the tasks.
 
 All of it is one write. The defaults are read once: a later change of the namespace does not change the run (ADR 0057).
-A run that cannot start yet shows what it waits for, and looks again at a growing interval.
 """
 
 from dataclasses import replace
 
 from torpor_crds.models.defaults import TaskDefaults, merged
 from torpor_expressions.value import JSON
-from torpor_wire import constants, times
+from torpor_wire import constants
 from torpor_wire.reason import Reason
-from torpor_wire.state import RunState
 
 from torpor_operator.expressions.context import Pending
-from torpor_operator.model.actions import PostEvent, ReadNamespace, SetFinalizers
+from torpor_operator.model.actions import ReadNamespace, SetFinalizers
 from torpor_operator.model.snapshot import NamespaceFacts
 from torpor_operator.model.workflow_plan import WorkflowPlan
 from torpor_operator.task_defaults import DefaultsError, parse_defaults
-from torpor_operator.workflows.plan import invalid_run, status
+from torpor_operator.workflows.plan import invalid_run
 from torpor_operator.workflows.plan.run_context import RunContext
-from torpor_operator.workflows.plan.start import task_bodies
+from torpor_operator.workflows.plan.start import task_bodies, waiting
 from torpor_operator.workflows.plan.start.task_bodies import BodyProblem
 from torpor_operator.workflows.plan.status import RunVerdict
-
-_PACE_MIN, _PACE_MAX = 1.0, 10.0
-_PACE_OF_AGE = 0.1
-"""Pause between two looks, as a share of the age of the run."""
 
 
 def start(run: RunContext) -> WorkflowPlan | None:
@@ -57,7 +51,11 @@ def _with_bodies(run: RunContext, action: SetFinalizers) -> WorkflowPlan:
     spec = run.workflow.spec
     if all(task.use is None for task in spec.tasks):
         return WorkflowPlan(actions=(action,))
-    match task_bodies.resolve(task_bodies.written_tasks(spec), spec.bodies):
+    match task_bodies.additions_of(run, task_bodies.written_tasks(spec), spec.bodies):
+        case WorkflowPlan() as held:
+            return _end_unstarted(run) or held
+        case Pending(needs):
+            return WorkflowPlan(needs=needs)
         case BodyProblem(message):
             return invalid_run.fail(run, RunVerdict.failed(Reason.WORKFLOW_INVALID, message))
         case additions:
@@ -94,7 +92,7 @@ def defaults_of(run: RunContext, own: TaskDefaults | None) -> TaskDefaults | Pen
         of_namespace = parse_defaults(facts.defaults)
     except DefaultsError as error:
         message = f"the annotation {constants.DEFAULTS_ANNOTATION} of namespace {namespace} is invalid: {error}"
-        return wait_for(run, Reason.DEFAULTS_INVALID, f"{message}; the run starts when it is corrected")
+        return waiting.wait_for(run, Reason.DEFAULTS_INVALID, f"{message}; the run starts when it is corrected")
     return merged(own, merged(of_namespace, parse_defaults(run.snapshot.settings.task_defaults)))
 
 
@@ -106,21 +104,3 @@ def as_json(defaults: TaskDefaults) -> dict[str, JSON]:
 def _without_empty(body: dict[str, JSON]) -> dict[str, JSON]:
     kept = {name: _without_empty(part) if isinstance(part, dict) else part for name, part in body.items()}
     return {name: part for name, part in kept.items() if part not in ([], {})}
-
-
-def wait_for(run: RunContext, reason: Reason, message: str) -> WorkflowPlan:
-    """The plan of a run that waits until someone creates or corrects an object, with an Event."""
-    metadata, now = run.workflow.metadata, run.snapshot.now
-    verdict = RunVerdict(state=RunState.PENDING, succeeded="Unknown", reason=reason, message=message)
-    event = PostEvent(regarding=None, reason=reason, message=message, warning=True, key=f"{metadata.uid}/{reason}")
-    age = now - times.epoch(metadata.creation_timestamp) if metadata.creation_timestamp else 0.0
-    pace = min(max(age * _PACE_OF_AGE, _PACE_MIN), _PACE_MAX)
-    return wait(run, verdict, event, again_at=now + pace)
-
-
-def wait(run: RunContext, verdict: RunVerdict, *events: PostEvent, again_at: float | None = None) -> WorkflowPlan:
-    """The plan of a run that has not started: neither its timeout nor its history begins."""
-    former = run.workflow.status
-    waiting = status.build(run.workflow, [], verdict, run.snapshot.now)
-    unstarted = waiting.model_copy(update={"start_time": former.start_time, "history": former.history})
-    return WorkflowPlan(status=unstarted, events=events, again_at=again_at)

@@ -17,13 +17,14 @@ from torpor_wire.state import RunState
 from torpor_operator.expressions.context import Pending
 from torpor_operator.mapping import template_params
 from torpor_operator.mapping.template_params import InvalidParams
-from torpor_operator.model.actions import CopyTemplate, ReadTemplate
-from torpor_operator.model.snapshot import Presence, TemplateSource, UnreadableTemplate
+from torpor_operator.model.actions import CopyTemplate
+from torpor_operator.model.snapshot import TemplateSource
 from torpor_operator.model.workflow_plan import WorkflowPlan
 from torpor_operator.workflows.plan import invalid_run
 from torpor_operator.workflows.plan.run_context import RunContext
-from torpor_operator.workflows.plan.start import run_start, task_bodies
+from torpor_operator.workflows.plan.start import run_start, task_bodies, template_source, waiting
 from torpor_operator.workflows.plan.start.task_bodies import BodyProblem
+from torpor_operator.workflows.plan.start.template_source import TemplateKey
 from torpor_operator.workflows.plan.status import RunVerdict
 
 RUN_FIELDS = frozenset({"templateRef", "runOf", "parent", "params", "suspend", "stop", "cancel"})
@@ -40,22 +41,21 @@ def copy_or_wait(run: RunContext) -> WorkflowPlan | None:
         field = "spec.cancel" if spec.cancel else "spec.stop"
         return invalid_run.fail(run, RunVerdict.failed(Reason.CANCELLED, f"{field} was set"))
     if spec.suspend:
-        return run_start.wait(run, RunVerdict(state=RunState.SUSPENDED, succeeded="Unknown", reason=Reason.SUSPENDED))
-    name = spec.template_ref.name
-    need = ReadTemplate(metadata.namespace, name)
-    match run.snapshot.known.get(need):
-        case TemplateSource() as read:
+        return waiting.wait(run, RunVerdict(state=RunState.SUSPENDED, succeeded="Unknown", reason=Reason.SUSPENDED))
+    match template_source.read(run, TemplateKey(name=spec.template_ref.name)):
+        case WorkflowPlan() as held:
+            return held
+        case Pending(needs):
+            return WorkflowPlan(needs=needs)
+        case read:
             return _copy(run, read)
-        case UnreadableTemplate(message):
-            return _fail(run, f"template {name} cannot be read: {message}")
-        case Presence.GONE:
-            return _wait_for_template(run, name)
-        case _:
-            return WorkflowPlan(needs=(need,))
 
 
 def _copy(run: RunContext, read: TemplateSource) -> WorkflowPlan:
     workflow = run.workflow
+    if not read.workflow.get("tasks"):
+        name = read.template.metadata.name
+        return template_source.fail(run, f"template {name} has only bodies for tasks of other Workflows, and no tasks")
     match template_params.resolve(read.template, workflow.spec.params, run.snapshot.known):
         case Pending(needs):
             return WorkflowPlan(needs=needs)
@@ -82,9 +82,13 @@ def _copy_with_bodies(run: RunContext, copy: CopyTemplate) -> WorkflowPlan:
     """The copy, whose tasks have the fields of their bodies."""
     tasks: Any = copy.fields["tasks"]
     bodies: Any = copy.fields.get("bodies") or {}
-    match task_bodies.resolve(tasks, bodies):
+    match task_bodies.additions_of(run, tasks, bodies):
+        case WorkflowPlan() as held:
+            return held
+        case Pending(needs):
+            return WorkflowPlan(needs=needs)
         case BodyProblem(message):
-            return _fail(run, message)
+            return template_source.fail(run, message)
         case additions:
             fields = {**copy.fields, "tasks": task_bodies.completed(tasks, additions)}
             return WorkflowPlan(actions=(replace(copy, fields=fields),))
@@ -98,7 +102,7 @@ def _fail_rejected(run: RunContext, read: TemplateSource, defaults: TaskDefaults
             f"the API server rejects the defaults of namespace {namespace} with those of template {name}: {rejection}"
         )
         return invalid_run.fail(run, RunVerdict.failed(Reason.DEFAULTS_INVALID, message))
-    return _fail(run, f"the API server rejects the spec of template {name}: {rejection}")
+    return template_source.fail(run, f"the API server rejects the spec of template {name}: {rejection}")
 
 
 def _copy_action(
@@ -109,13 +113,3 @@ def _copy_action(
     if defaults is not None and defaults != read.template.spec.workflow.defaults:
         fields["defaults"] = run_start.as_json(defaults)
     return CopyTemplate(fields=fields | {"params": params}, finalizers=finalizers)
-
-
-def _fail(run: RunContext, message: str) -> WorkflowPlan:
-    return invalid_run.fail(run, RunVerdict.failed(Reason.TEMPLATE_INVALID, message))
-
-
-def _wait_for_template(run: RunContext, name: str) -> WorkflowPlan:
-    namespace = run.workflow.metadata.namespace
-    message = f"template {name} does not exist in namespace {namespace}; the run starts when it is created"
-    return run_start.wait_for(run, Reason.TEMPLATE_NOT_FOUND, message)

@@ -21,6 +21,10 @@ ADMITTED: dict[str, dict[str, Any]] = {
     "a body with a program": workflow({"name": "a", "use": "shell"}, shell=_SHELL),
     "a reference as an object": workflow({"name": "a", "use": {"body": "shell"}}, shell=_SHELL),
     "a body without a program": workflow({"name": "a", "use": "patient"} | _SHELL, patient={"timeout": "1h"}),
+    "a body of a template": workflow(
+        {"name": "a", "use": {"template": "platform", "body": "load"}, "retries": {"when": "exitCode == 3"}},
+        {"name": "b", "use": {"template": "platform", "task": "load"}, "after": ["a"]},
+    ),
     "a task that completes its body": workflow(
         {"name": "a", "use": "part", "container": {"result": "stdout"}, "retries": {"when": "exitCode == 3"}},
         part={"image": "busybox", "container": {"script": "date"}, "retries": {"limit": 2}},
@@ -52,6 +56,18 @@ REJECTED: dict[str, tuple[dict[str, Any], str]] = {
         workflow(_SHELL | {"name": "a"}, **{"my-body": _SHELL}),
         'body "my-body"',
     ),
+    "neither a body nor a task of a template": (
+        workflow({"name": "a", "use": {"template": "platform"}}),
+        "task a: `use` of a template has exactly one of body and task",
+    ),
+    "a task of no template": (
+        workflow({"name": "a", "use": {"task": "b"}}),
+        "task a: `use` is the name of a body in `bodies`, or has a template with body or task",
+    ),
+    "an unknown upstream task of a task with a body of a template": (
+        workflow({"name": "a", "use": {"template": "platform", "body": "b"}, "after": ["c"]}),
+        "task a: `after` names c: no such task or group",
+    ),
     "arguments that nest too deep": (
         workflow({"name": "a", "use": "deep"}, deep=_SHELL | {"args": {"x": json.loads("[" * 22 + "]" * 22)}}),
         "may nest lists and objects at most 20 levels deep",
@@ -62,6 +78,13 @@ REJECTED: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("case", ADMITTED)
 def test_a_task_with_a_body_is_admitted(server: Server, namespace: str, case: str) -> None:
     server.create("workflows", namespace, ADMITTED[case]).expect(201)
+
+
+def test_a_template_may_have_bodies_alone(server: Server, namespace: str) -> None:
+    template = manifest("WorkflowTemplate", "platform", {"workflow": {"bodies": {"shell": _SHELL}}})
+    server.create("workflowtemplates", namespace, template).expect(201)
+    empty = manifest("WorkflowTemplate", "empty", {"workflow": {"bodies": {}}})
+    assert "spec.workflow: set tasks" in server.create("workflowtemplates", namespace, empty).message
 
 
 @pytest.mark.attack

@@ -144,6 +144,18 @@ def test_only_the_operator_sets_the_parent(server: Server, namespace: str, edito
     assert "spec.parent cannot change" in moved.message
 
 
+@pytest.mark.attack
+@pytest.mark.parametrize("version", [{"uid": "x"}, {"generation": 1}], ids=["uid", "generation"])
+def test_only_the_operator_names_the_version_of_a_body(
+    server: Server, namespace: str, editor: str, version: Body
+) -> None:
+    task = {"name": "a", "use": {"template": "platform", "body": "b"} | version, "image": "x", "container": {}}
+    body = template_cases.run({}) | {"spec": {"tasks": [task]}}
+    answer = create(server, namespace, body, token=editor)
+    assert answer.status == 403
+    assert "use.uid and use.generation of a task are the version of the template" in answer.message
+
+
 def test_the_event_and_the_template_of_a_run_cannot_change(server: Server, namespace: str) -> None:
     create(server, namespace, template_cases.run(DATE, runOf=_EVENT)).expect(201)
     moved = change(server, namespace, {"runOf": {"at": "2026-11-21T02:00:00Z"}})
