@@ -14,7 +14,7 @@ from torpor_views import json_fields
 from torpor_views import task as task_module
 from torpor_views.instance import HistoryEntry, InstanceView, TriggerView
 from torpor_views.json_fields import Fields, duration, moment, number, read_from, text, truth
-from torpor_views.notifications import is_notification
+from torpor_views.notifications import NotificationView, is_notification, parse_notifications
 from torpor_views.task import GroupView, TaskCounts, TaskView
 
 __all__ = [
@@ -128,6 +128,7 @@ class RunView:
     groups: tuple[GroupView, ...] = ()
     tasks: tuple[TaskView, ...] = ()
     instances: Mapping[str, tuple[InstanceView, ...]] = field(default_factory=dict)
+    notifications: tuple[NotificationView, ...] = ()
 
     @classmethod
     def parse(cls, workflow: Fields, taskruns: Iterable[Fields] = (), *, now: float) -> Self:
@@ -137,11 +138,13 @@ class RunView:
         those that a clear has replaced.
         """
         spec, values = json_fields.fields(workflow.get("spec")), json_fields.read(cls, workflow)
+        bodies = [json_fields.fields(body) for body in taskruns]
         return cls(
             now=now,
             groups=task_module.parse_groups(spec),
             tasks=task_module.parse_tasks(spec, json_fields.fields(workflow.get("status"))),
-            instances=_instances(taskruns, values["uid"]),
+            instances=_instances(bodies, values["uid"]),
+            notifications=parse_notifications(workflow, filter(is_notification, bodies)),
             **values,
         )
 
@@ -183,7 +186,7 @@ class RunView:
 
 
 def _instances(taskruns: Iterable[Fields], uid: str) -> Mapping[str, tuple[InstanceView, ...]]:
-    bodies = (body for body in map(json_fields.fields, taskruns) if not is_notification(body))
+    bodies = (body for body in taskruns if not is_notification(body))
     return instances_by_task(map(InstanceView.parse, bodies), uid)
 
 

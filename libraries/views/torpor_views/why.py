@@ -6,7 +6,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from torpor_views.causes import instance_causes, run_causes, slots, task_causes
+from torpor_views.causes import instance_causes, notification_causes, run_causes, slots, task_causes
 from torpor_views.causes.cause import Cause, CauseKind, Urgency
 from torpor_views.facts import Facts
 from torpor_views.model import InstanceView, RunView, TaskView
@@ -21,6 +21,7 @@ _REPORTED_ONCE = frozenset({CauseKind.NOT_SEEN, CauseKind.SUSPENDED, CauseKind.N
 def of_run(run: RunView, facts: Facts = NOTHING) -> tuple[Cause, ...]:
     """Return why the run does not go on: its own causes, then one for each task and kind that does not run now.
 
+    A notification that failed or has not arrived is a cause too.
     Causes that need a person come first. Tasks that run or have ended well are left out. Instances of a task with the
     same cause are one entry, with `others`.
     """
@@ -28,7 +29,8 @@ def of_run(run: RunView, facts: Facts = NOTHING) -> tuple[Cause, ...]:
     reported = {cause.kind for cause in own} & _REPORTED_ONCE
     each = (cause for task in run.tasks for cause in of_task(run, task, facts))
     causes = [cause for cause in each if cause.urgency is not Urgency.DONE and cause.kind not in reported]
-    return (*own, *sorted(causes, key=lambda cause: _ORDER.index(cause.urgency)))
+    others = (*causes, *notification_causes.of_run(run))
+    return (*own, *sorted(others, key=lambda cause: _ORDER.index(cause.urgency)))
 
 
 def of_task(run: RunView, task: TaskView, facts: Facts = NOTHING) -> tuple[Cause, ...]:

@@ -2,7 +2,8 @@
 
 import json
 
-from torpor_views import notifications
+import pytest
+from torpor_views import notifications, why
 from torpor_views.model import RunView
 
 from tests.unit.views.objects import Object, python, taskrun, workflow
@@ -40,3 +41,39 @@ def test_a_notification_is_no_instance_of_the_run() -> None:
 def test_a_status_of_another_version_has_no_lines() -> None:
     assert [*notifications.status_lines({"status": {"notifications": "x"}})] == []
     assert [*notifications.status_lines({})] == []
+
+
+@pytest.mark.parametrize(
+    ("entry", "status", "expected"),
+    [
+        ({"state": "Delivered"}, {}, []),
+        ({"state": "Failed", "message": "slack answered 404"}, {}, ["act: has failed: slack answered 404."]),
+        (
+            {"state": "Failed", "message": "old"},
+            {"state": "Failed", "reason": "TriggerFailed", "message": "slack answered 404"},
+            ["act: has failed: TriggerFailed: slack answered 404."],
+        ),
+        ({"state": "Pending"}, {}, ["wait: has not arrived for 1m."]),
+        (
+            {"state": "Pending"},
+            {
+                "state": "Deferred",
+                "trigger": {"waitsFor": "a message"},
+                "message": "Waiting for a message: attempt 3: slack answered 429; next attempt in 60 s, "
+                "3 tries, last at 1970-01-01T00:02:00Z",
+            },
+            ["wait: has not arrived for 1m: attempt 3: slack answered 429; next attempt in 60 s."],
+        ),
+        ({"state": "Pending", "time": "1969-12-30T00:00:00Z"}, {}, []),
+        ({"state": "Unheard"}, {}, []),
+    ],
+)
+def test_why_names_what_has_not_arrived(entry: Object, status: Object, expected: list[str]) -> None:
+    sender = sending()
+    sender["status"] |= status
+    run = workflow(python("load", "Succeeded"), state="Succeeded")
+    told = {"notify": "ops", "event": "failure", "time": "1970-01-01T00:01:00Z", "taskrun": sender["metadata"]["name"]}
+    run["status"]["notifications"] = [told | entry]
+    causes = why.of_run(RunView.parse(run, [sender], now=120.0))
+    found = [f"{cause.urgency}: {cause.sentence}" for cause in causes if cause.taskrun == told["taskrun"]]
+    assert [each.replace("Notification ops of failure ", "") for each in found] == expected

@@ -41,6 +41,8 @@ class CauseKind(StrEnum):
     WORKFLOW_INVALID = "WorkflowInvalid"
     RUN_ENDED = "RunEnded"
     ARCHIVE_UNAVAILABLE = "ArchiveUnavailable"
+    NOTIFICATION_FAILED = "NotificationFailed"
+    NOTIFICATION_PENDING = "NotificationPending"
     # of a task
     UPSTREAM_OPEN = "UpstreamOpen"
     UPSTREAM_FAILED = "UpstreamFailed"
