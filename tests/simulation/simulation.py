@@ -29,6 +29,7 @@ from tests.simulation.actors import controllers
 from tests.simulation.actors.api_server import SimulatedApiServer
 from tests.simulation.actors.archive import SimulatedArchive
 from tests.simulation.actors.nodes import SimulatedNodes
+from tests.simulation.actors.receiver import SimulatedReceiver
 from tests.simulation.actors.tasks import Pods
 from tests.simulation.actors.worker import silence_logs
 from tests.simulation.checks import final_state
@@ -37,6 +38,7 @@ from tests.simulation.checks.child_runs import ChildRunChecker
 from tests.simulation.checks.containers import ContainerChecker
 from tests.simulation.checks.invariants import InvariantChecker, Violation
 from tests.simulation.checks.marks import MarkChecker
+from tests.simulation.checks.notifications import NotificationChecker
 from tests.simulation.checks.schedules import ScheduleChecker
 from tests.simulation.loop import HotLoopError, VirtualLoop
 from tests.simulation.process import Process
@@ -93,18 +95,18 @@ class Simulation:
         self.nodes.lingering = 8.0 if "slow" in self.fault_profile.kinds else 2.2
         self.archive = SimulatedArchive(self.loop, seed, self.fault_profile.until)
         self.archive.install(self.fake, controllers.SYSTEM)
+        self.receiver = SimulatedReceiver(loop=self.loop, rng=random.Random(seed), until=self.fault_profile.until)
         self.person = Process(self.loop, "person", "person")
         self.controllers: dict[str, Process] = {}
         self.gone: set[str] = set()  # replaced replicas
         self.requests, self.expected, self.removed = 0, 0, 0.0  # removed: when the last Workflow was
         self._restart: dict[str, Callable[[float | None], None]] = {}
         self.schedules, self.containers = ScheduleChecker(self), ContainerChecker(self)
-        self.child_runs = ChildRunChecker(self)
+        self.child_runs, self.notifications = ChildRunChecker(self), NotificationChecker(self)
         self.server.observers += [self.checker.changed, self.archive.observe, ArchivalChecker(self).observe]
-        others = (self.schedules, MarkChecker(self), self.containers, self.child_runs)
-        self.server.observers += [checker.observe for checker in others]
-        self.server.on_request = self._on_request
-        self.server.crash = self.crash
+        checkers = (self.schedules, MarkChecker(self), self.containers, self.child_runs, self.notifications)
+        self.server.observers += [checker.observe for checker in checkers]
+        self.server.on_request, self.server.crash = self._on_request, self.crash
         self.server.on_late = partial(fault_moments.disrupt_request, self)
         self.loop.on_error = self._on_error
         self.server.observers += [partial(fault_moments.disrupt_commit, self), self._note_removal]
@@ -159,10 +161,9 @@ class Simulation:
 
     def run(self) -> Violation | None:
         """Play the seed."""
-        names = ("operator-0", "operator-1", "triggerer-0", "triggerer-1")
-        for name in names:
-            operator = partial(controllers.operator, simulated=self.archive, scheduled=self.scheduled)
-            triggerer = partial(controllers.triggerer, scheduled=self.scheduled)
+        operator = partial(controllers.operator, simulated=self.archive, scheduled=self.scheduled)
+        triggerer = partial(controllers.triggerer, receiver=self.receiver, scheduled=self.scheduled)
+        for name in ("operator-0", "operator-1", "triggerer-0", "triggerer-1"):
             main: Main = operator if name.startswith("operator") else triggerer
             off = self.rng.choice((-4.0, -1.0, 0.0, 2.0)) if "clocks" in self.fault_profile.kinds else 0.0
             self.start(name, main, offset=off)
@@ -199,16 +200,15 @@ class Simulation:
         self._until(calm)
         disruptions.calm(self)
         self.faults.calm = True
-        end = calm + BOUND
-        while self.loop.time() < end and self.checker.violation is None and not final_state.is_finished(self):
+        while self.loop.time() < calm + BOUND and self.checker.violation is None and not final_state.is_finished(self):
             self._until(self.loop.time() + 2.0)
         if self.checker.violation is None:
             final_state.check_progress(self)
         if self.checker.violation is None:
             self._clean_up()
             final_state.check_leaks(self)
-            self.containers.check_leaks()
-            self.child_runs.check_leaks()
+            for check in (self.containers.check_leaks, self.child_runs.check_leaks, self.notifications.check_end):
+                check()
 
     def _clean_up(self) -> None:
         """Play until `REST` seconds have passed since the runs finished and since the last Workflow was removed."""

@@ -72,7 +72,7 @@ class Calm(Simulation):
         self.ended: Any = None
         self.server.observers.append(self._note_end)
         self.start("operator-0", partial(controllers.operator, simulated=self.archive))
-        self.start("triggerer-0", controllers.triggerer)
+        self.start("triggerer-0", partial(controllers.triggerer, receiver=self.receiver))
         random_workflows.make_room(self.fake, body)
         self.server.act(self.person, lambda: self.fake.objects.create(WORKFLOWS, random_workflows.NAMESPACE, body))
 

@@ -54,7 +54,7 @@ def add_notifications(snapshot: Snapshot, plan: WorkflowPlan) -> WorkflowPlan:
     return replace(
         plan,
         actions=(
-            *_until_settled(plan, entries),
+            *until_settled(plan, entries),
             *created.actions,
             *(action for step in steps for action in step.actions),
         ),
@@ -65,7 +65,7 @@ def add_notifications(snapshot: Snapshot, plan: WorkflowPlan) -> WorkflowPlan:
     )
 
 
-def _until_settled(plan: WorkflowPlan, entries: Sequence[NotificationStatus]) -> tuple[Action, ...]:
+def until_settled(plan: WorkflowPlan, entries: Sequence[NotificationStatus]) -> tuple[Action, ...]:
     """The actions, but no deletion by TTL of a run with notifications that are not delivered yet, at most for a day."""
     if all(entry.state is not NotificationState.PENDING for entry in entries):
         return plan.actions
@@ -82,7 +82,7 @@ def _create(snapshot: Snapshot, status: WorkflowStatus) -> _Creations:
     missing = [
         each
         for each in due_notifications.notifications(snapshot, status)
-        if each.taskrun not in snapshot.notifications and _is_open(former.get(each.id))
+        if each.taskrun not in snapshot.notifications and is_open(former.get(each.id))
     ]
     room = constants.NOTIFICATIONS_MAX - len(snapshot.notifications)
     parts = [_created(snapshot, status, each) for each in missing[: max(room, 0)]]
@@ -94,7 +94,8 @@ def _create(snapshot: Snapshot, status: WorkflowStatus) -> _Creations:
     )
 
 
-def _is_open(former: NotificationStatus | None) -> bool:
+def is_open(former: NotificationStatus | None) -> bool:
+    """Whether the notification may be created: it is new, or was not settled."""
     return former is None or former.state is NotificationState.PENDING
 
 

@@ -87,7 +87,7 @@ class ControllerFixture:
         return self._start(identity, "torpor-operator", ["torpor_operator", *flags, "--token-file", token])
 
     def start_triggerer(self) -> ControllerProcess:
-        own = ["--trigger", f"{PYTHON}.Elsewise"]
+        own = ["--trigger", f"{PYTHON}.Elsewise", "--allow-networks", "127.0.0.0/8"]
         return self._start("triggerer", "torpor-triggerer", ["torpor_triggerer", "--health-port", "0", *own])
 
     def controllers(self) -> list[ControllerProcess]:
@@ -121,6 +121,12 @@ class ControllerFixture:
             # kopf exits after status 410 to its watch, and the process with it.
             expected = "LeaseLost" in log or "a fault of 410" in log
             assert "Traceback" not in log or expected, log
+
+    def skip_log(self, identity: str) -> None:
+        """Take what a process has logged until now as expected: the traceback of a trigger that failed."""
+        for process in self.processes:
+            if process.identity == identity:
+                process.read = len(process.text())
 
     # workflows
 

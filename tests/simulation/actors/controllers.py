@@ -1,7 +1,7 @@
 """The controllers of a simulation: the real code of operator and triggerer, built as in their `__main__`.
 
 Replaced are kopf (by a loop that reports Workflows in the same way, and misses deletions during a watch gap), the child
-processes of the expression evaluator (by evaluation in place), and HTTP (by errors).
+processes of the expression evaluator (by evaluation in place), and HTTP (by a receiver of notifications).
 """
 
 import asyncio
@@ -28,9 +28,9 @@ from torpor_wire import constants
 
 from tests.simulation.actors.api_server import SimulatedApiServer
 from tests.simulation.actors.archive import SimulatedArchive
+from tests.simulation.actors.receiver import SimulatedReceiver
 from tests.simulation.actors.sources import BellTrigger, LogTrigger
 from tests.simulation.process import Process, ProcessClock
-from tests.support.fake_services import UnreachableHttpClient
 
 SYSTEM = "torpor-system"
 HISTORY_MAX, HISTORY_KEPT = 6, 3
@@ -135,7 +135,12 @@ class ScriptedBatchTrigger(BaseTrigger):
 
 
 async def triggerer(
-    server: SimulatedApiServer, process: Process, rng: random.Random, *, scheduled: bool = False
+    server: SimulatedApiServer,
+    process: Process,
+    rng: random.Random,
+    *,
+    receiver: SimulatedReceiver,
+    scheduled: bool = False,
 ) -> None:
     """One replica. Runs until it crashes or stops. The sources of Schedules wait for ever: they need capacity."""
     api = Api(server.transport(process), ProcessClock(process), jitter=rng.random)
@@ -148,7 +153,7 @@ async def triggerer(
         look_seconds=4.0,
         capacity=1000 if scheduled else capacity,
     )
-    backends = Backends(api=api, evaluator=InProcess(), web=UnreachableHttpClient())
+    backends = Backends(api=api, evaluator=InProcess(), web=receiver)
     stopping = asyncio.Event()
     process.on_term = stopping.set
     await Triggerer(backends, _registry(), settings).run(stopping)
@@ -157,6 +162,8 @@ async def triggerer(
 @cache
 def _registry() -> registry.Registry:
     loaded = registry.load({})
-    known: dict[str, Any] = {name: loaded.find(name) for name in ("time", "duration", "cron", "workflow")}
+    known: dict[str, Any] = {
+        name: loaded.find(name) for name in ("time", "duration", "cron", "workflow", "notification")
+    }
     scripted = {"odd": ScriptedTrigger, "odd_many": ScriptedBatchTrigger, "log": LogTrigger, "bell": BellTrigger}
     return registry.Registry(known | scripted)

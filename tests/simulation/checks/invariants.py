@@ -116,7 +116,7 @@ class InvariantChecker(Watcher):
         )
 
     def _taskrun(self, writer: Process, entry: ObjectChange) -> None:
-        if "schedule" in (entry.after or entry.before or {})["spec"]:
+        if {"schedule", "notification"} & (entry.after or entry.before or {})["spec"].keys():
             if entry.before is not None and entry.after is not None and writer.kind != "person":
                 self._moved(writer, entry.before, entry.after)
             return

@@ -12,6 +12,7 @@ from tests.simulation.mutants import (
     knowledge,
     leases,
     marks,
+    notifications,
     pods,
     schedules,
     skips,
@@ -35,6 +36,7 @@ MUTANTS = (
     *failures.MUTANTS,
     *child_runs.MUTANTS,
     *containers.MUTANTS,
+    *notifications.MUTANTS,
 )
 
 

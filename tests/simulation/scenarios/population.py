@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 from torpor_kubernetes.client.resources import WORKFLOWS
 from torpor_local.apiserver.history import Object
 
-from tests.simulation.scenarios import random_child_runs, random_containers, random_workflows, schedule_edits
+from tests.simulation.scenarios import (
+    random_child_runs,
+    random_containers,
+    random_notifications,
+    random_workflows,
+    schedule_edits,
+)
 
 if TYPE_CHECKING:
     from tests.simulation.simulation import Simulation
@@ -17,7 +23,7 @@ def populate(simulation: "Simulation") -> None:
     if simulation.scheduled:
         schedule_edits.arrange(simulation)
         return
-    if simulation.seed >= random_child_runs.FIRST_SEED:
+    if random_child_runs.FIRST_SEED <= simulation.seed < random_notifications.FIRST_SEED:
         random_child_runs.put_templates(simulation.rng, simulation.fake)
     for number in range(simulation.rng.choice((1, 1, 2))):
         body = _workflow(simulation, f"run-{number}")
@@ -28,6 +34,8 @@ def populate(simulation: "Simulation") -> None:
 
 
 def _workflow(simulation: "Simulation", name: str) -> Object:
+    if simulation.seed >= random_notifications.FIRST_SEED:
+        return random_notifications.workflow(simulation.rng, name)
     if simulation.seed >= random_child_runs.FIRST_SEED:
         return random_child_runs.workflow(simulation.rng, name)
     if simulation.seed >= random_containers.FIRST_SEED:
