@@ -21,7 +21,7 @@ CODE := libraries crds operator triggerer archive cli worker-image local ui/torp
 # The tests start hundreds of Python processes. Each would compile all modules if none may store the bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help airflow-venv airflow-test tools faults soak upgrade-test try version wheels wheel-test release-check release-lock release-images release-push release-sign release-verify release-files release-compare release-login release-publish docs-version audit demo docs prose test test-long ui ui-test venv fmt lint type unit integration kueue attacks fuzz e2e generate verify bench bench-attacks \
+.PHONY: help airflow-venv airflow-test tools faults soak upgrade-test upgrade-test-cluster try version wheels wheel-test release-check release-lock release-images release-push release-sign release-verify release-files release-compare release-login release-publish docs-version audit demo docs prose test test-long ui ui-test venv fmt lint type unit integration kueue attacks fuzz e2e generate verify bench bench-attacks \
 	bench-archive bench-argo bench-chain bench-cli bench-failover bench-guard bench-install bench-logs bench-reduce bench-run bench-scale bench-schedules bench-sensors bench-start bench-startup \
 	bench-files bench-structure bench-triggerer bench-ui bench-ui-browser bench-views bench-workflow bench-writes mutants cli chart images runtime-folder manifest sbom uninstall load cluster kubeconfig \
 	cluster-down control-plane \
@@ -65,6 +65,9 @@ soak: venv ## an hour of random faults: make soak BENCH="--minutes 20"; the repo
 
 upgrade-test: venv ## from the previous release to this one and back, with runs under way: docs/design/figures/upgrade.json
 	$(BIN)/python -m tests.integration.upgrade --into docs/design/figures/upgrade.json $(BENCH)
+
+upgrade-test-cluster: venv ## the same on a kind cluster of its own, by manifest and by Helm: docs/design/figures/upgrade-cluster.json
+	$(BIN)/python -m tests.e2e.upgrade --into docs/design/figures/upgrade-cluster.json $(BENCH)
 
 e2e: venv ## the tests with real pods
 	$(BIN)/pytest tests/e2e

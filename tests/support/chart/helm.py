@@ -29,12 +29,14 @@ def folder() -> Path:
     return path
 
 
-def run(*words: str | Path, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+def run(
+    *words: str | Path, environment: Mapping[str, str] | None = None, limit: float = 300
+) -> subprocess.CompletedProcess[str]:
     """Run Helm, with a home of its own so that it reads no configuration of this machine."""
     home = folder().parent
     own = {"PATH": "/usr/bin:/bin", "HOME": str(home), "HELM_DRIVER": "secret"}
     return subprocess.run(
-        [helm(), *words], env={**own, **(environment or {})}, capture_output=True, text=True, check=False, timeout=300
+        [helm(), *words], env={**own, **(environment or {})}, capture_output=True, text=True, check=False, timeout=limit
     )
 
 
