@@ -42,6 +42,11 @@ def run_of(name: str, template: str = "child", **fields: Any) -> Body:
     return {"name": name, "run": {"templateRef": {"name": template}, **call}, **fields}
 
 
+def request(name: str, url: str = "http://x/", **fields: Any) -> Body:
+    """A task that sends an HTTP request; `call` has the other fields of `http`."""
+    return {"name": name, "http": {"url": url, **fields.pop("call", {})}, **fields}
+
+
 def container(name: str, **fields: Any) -> Body:
     """A task that runs a program in a pod, without the SDK."""
     return {"name": name, "container": {"command": ["sh", "-c", "echo $(path)"]}, **fields}

@@ -21,7 +21,8 @@ _PROBLEMS_MAX = 100
 _SUBJECT = re.compile(r"(task|group) (\w+)(?:: |\b)(.*)", re.DOTALL)
 _CYCLE = re.compile(r"(?:the tasks form a cycle|groups contain each other): (\w+)")
 _FIELD = re.compile(
-    r"(?P<after>after): (?P<entry>\w+)|(?P<kind>args|trigger|run\.params|pod\.env|container\.env): (?P<name>[^:]+):"
+    r"(?P<after>after): (?P<entry>\w+)"
+    r"|(?P<kind>args|trigger|run\.params|http|pod\.env|container\.env)(?:: |\.)(?P<name>[^:]+):"
     r"|expand (?P<expand>\w+):|files\.(?P<files>in|out) (?P<file>\w+): (?P<path>path)?"
     r"|(?P<pod>(?:pod|container\.steps)[.\[][^:]+):"
     r"|(?P<field>when|expandKwargs|displayName|image|container\.(?:command|args|script|interpreter|result)|result|failWhen"
@@ -42,7 +43,19 @@ _VALID: Mapping[str, Any] = {
     "result": "event",
     "failWhen": "false",
     "retries.when": "true",
+    "http.url": "http://x/",
+    "http.headers": {},
+    "http.body": "x",
+    "http.json": "x",
+    "http.success": [200],
 }
+_HOLDERS: Mapping[str, Path] = {
+    "args": ("args",),
+    "trigger": ("trigger", "kwargs"),
+    "run.params": ("run", "params"),
+    "http": ("http",),
+}
+"""Where a named value is, by the field in a message."""
 _VALID_DEFAULTS = {"image": "x", "when": "true"}
 
 
@@ -119,12 +132,8 @@ def _field(rest: str, owner: Mapping[str, Any]) -> Path:
     if field["pod"]:
         return _pod_path(field["pod"], owner)
     match field["kind"]:
-        case "args":
-            return ("args", field["name"])
-        case "trigger":
-            return ("trigger", "kwargs", field["name"])
-        case "run.params":
-            return ("run", "params", field["name"])
+        case str() as kind if kind in _HOLDERS:
+            return (*_HOLDERS[kind], field["name"])
         case "pod.env" | "container.env" as kind:
             holder = kind.partition(".")[0]
             entries = enumerate(owner[holder]["env"])

@@ -39,7 +39,7 @@ _ELSEWHERE: Mapping[str, Mapping[str, str]] = {
         "workspaces": _FILES,
     },
     "tasks": {
-        **dict.fromkeys(("template", "taskRef", "taskSpec"), '"container", "python", "trigger" or "run"'),
+        **dict.fromkeys(("template", "taskRef", "taskSpec"), '"container", "python", "trigger", "run" or "http"'),
         "arguments": '"args"',
         "inputs": '"args" or "files.in"',
         "daemon": '"pod.sidecars"',

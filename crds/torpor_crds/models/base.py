@@ -164,9 +164,9 @@ class TaskRetries(Model):
     when: Annotated[
         Expression | None,
         Field(
-            description="CEL over `attempt`, `exitCode` (-1 if there is none), `reason`, `message` and `exception` "
-            "(the class of a Python exception, such as `OSError` or `requests.exceptions.Timeout`, else empty). If it "
-            "is false, the failed attempt is not retried. It needs `limit`."
+            description="CEL over `attempt`, `exitCode` and `httpStatus` (-1 if there is none), `reason`, `message` "
+            "and `exception` (the class of a Python exception, such as `OSError` or `requests.exceptions.Timeout`, "
+            "else empty). If it is false, the failed attempt is not retried. It needs `limit`."
         ),
     ] = None
     for_: Annotated[

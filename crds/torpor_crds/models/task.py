@@ -19,6 +19,8 @@ from torpor_crds.models.base import (
     TaskRetries,
     Value,
 )
+from torpor_crds.models.bodies import http_task
+from torpor_crds.models.bodies.http_task import HttpTask
 from torpor_crds.models.files import TaskFiles
 from torpor_crds.models.metrics import MetricList
 from torpor_crds.models.pod_fields import PodFields
@@ -49,7 +51,7 @@ class TriggerTask(Model):
 
 
 class Task(Model):
-    """A task: a Python function in a pod, a container, or without a pod a trigger or a run of a template."""
+    """A task: a Python function in a pod, a container, or without a pod a trigger, a run of a template, a request."""
 
     name: Annotated[
         Identifier,
@@ -114,16 +116,21 @@ class Task(Model):
             "the run until the other run has ended."
         ),
     ] = None
+    http: Annotated[
+        HttpTask | None,
+        Field(description="An HTTP request, instead of a program. The task has no pod: the triggerer sends it."),
+    ] = None
     result: Annotated[
         Expression | None,
         Field(
             description="CEL over `event` and `params`: the result of a trigger task. Unset: the event. For a task "
-            "with `run`: `event` is that of the trigger workflow. Unset: `event.result`."
+            "with `run`: `event` is that of the trigger workflow. Unset: `event.result`. For a task with `http`: "
+            "`event` has `status`, `headers`, and `json` or `text`. Unset: the body."
         ),
     ] = None
     fail_when: Annotated[
         Expression | None,
-        Field(description="CEL over `event` and `params`: if true, a trigger task fails."),
+        Field(description="CEL over `event` and `params`: if true, a trigger task, or one with `http`, fails."),
     ] = None
     trigger_pool: Annotated[
         Name | None, Field(description="Triggerer pool of this task, instead of spec.triggerPool.")
@@ -243,11 +250,19 @@ class Task(Model):
 
     @property
     def wait(self) -> TriggerTask | None:
-        """What the task waits for without a pod: its trigger, or the end of its run."""
+        """What the task waits for without a pod: its trigger, the end of its run, or the response to its request."""
+        if self.http is not None:
+            whole = {"as_result": True} if self.result is None and self.fail_when is None else {}
+            return TriggerTask(class_name=http_task.CLASS_NAME, kwargs=self.http.kwargs() | whole)
         if self.run is None:
             return self.trigger
         kwargs: dict[str, Any] = {"state": "succeeded"} | ({"whole": True} if self.result is None else {})
         return TriggerTask(class_name="workflow", kwargs=kwargs, timeout=self.run.timeout)
+
+    @property
+    def is_only_awaited(self) -> bool:
+        """Whether its instances need no slot while they are deferred: it begins with a wait that causes nothing."""
+        return self.trigger is not None and self.trigger.class_name != http_task.CLASS_NAME
 
     @property
     def has_pod(self) -> bool:

@@ -33,6 +33,7 @@ from torpor_crds.models.base import (
     ReasonWord,
     Retries,
 )
+from torpor_crds.models.bodies import http_task
 from torpor_crds.models.files import RunFiles, StoredFile
 from torpor_crds.models.history import TaskRunHistory
 from torpor_crds.models.notify import NotificationOf
@@ -167,6 +168,12 @@ class TaskRunSpec(Model):
         return owner
 
     @property
+    def holds_slot_deferred(self) -> bool:
+        """Whether its deferral causes something elsewhere, a run or a request, and so holds a slot of its run."""
+        is_request = self.trigger is not None and self.trigger.class_name == http_task.CLASS_NAME
+        return self.run is not None or is_request
+
+    @property
     def group_path(self) -> tuple[int, ...]:
         """Its index in each group, outermost first; empty if its task is in no group."""
         return self.group_indexes or ()
@@ -211,6 +218,9 @@ class TaskRunStatus(Model):
     log: Annotated[PrintableLog | None, Field(description="Last log lines and traceback of a failed trigger.")] = None
     exit_code: Annotated[
         int | None, Field(ge=-(2**31), le=2**31 - 1, description="Exit code of the container of a failed attempt.")
+    ] = None
+    http_status: Annotated[
+        int | None, Field(ge=100, le=999, description="Status of the HTTP response of a failed attempt.")
     ] = None
     exception: Annotated[
         PrintableLine | None,

@@ -11,6 +11,7 @@ from torpor_wire.state import TERMINAL, State
 from torpor_views import json_fields
 from torpor_views.json_fields import Fields, duration, is_given, moment, number, number_from_one, read_from, text
 
+_HTTP_CALL = "http_call"
 _SECONDS_MAX = 1e12
 
 
@@ -38,9 +39,10 @@ def _path(spec: object) -> tuple[int, ...]:
 
 
 def _kind(spec: object) -> str:
-    """What the instance runs: python, container, run, or trigger for a wait without a pod."""
+    """What the instance runs: python, container, run, http, or trigger for a wait without a pod."""
     body = json_fields.fields(spec)
-    return next((kind for kind in ("python", "container", "run") if body.get(kind) is not None), "trigger")
+    own = "http" if json_fields.fields(body.get("trigger")).get("class") == _HTTP_CALL else "trigger"
+    return next((kind for kind in ("python", "container", "run") if body.get(kind) is not None), own)
 
 
 def _seconds(value: object) -> float:

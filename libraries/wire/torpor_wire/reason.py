@@ -35,6 +35,8 @@ class Reason(StrEnum):
     TRIGGER_ENDED = "TriggerEnded"
     ANSWER_TOO_LARGE = "AnswerTooLarge"  # a server sent the trigger more than the triggerer's limit
     ADDRESS_DENIED = "AddressDenied"  # the triggerer may not connect to the address of the trigger
+    NO_RESPONSE = "NoResponse"  # an HTTP request had no response
+    UNEXPECTED_RESPONSE = "UnexpectedResponse"  # the status of an HTTP response is not one that the task expects
     EVENT_INVALID = "EventInvalid"
     DEFERRAL_TIMEOUT = "DeferralTimeout"
     FAIL_WHEN = "FailWhen"

@@ -70,33 +70,36 @@ class Policy(NamedTuple):
 class FailureDetails(NamedTuple):
     """What is known of a failure beside its reason: `retries.when` reads it.
 
-    `exception` is the class of a Python exception, `exit_code` that of the container.
+    `exception` is the class of a Python exception, `exit_code` that of the container, and `http_status` that of an HTTP
+    response. `retry_after` is the shortest pause in seconds that the server asked for.
     """
 
     exception: str = ""
     exit_code: int | None = None
+    http_status: int | None = None
+    retry_after: float = 0.0
 
     def fields(self) -> dict[str, Json]:
         """Return the fields of the status, without those that are not known."""
         exception = text.printable_line(self.exception)[: constants.EXCEPTION_MAX] or None
-        known: dict[str, Json] = {"exception": exception, "exitCode": self.exit_code}
+        known: dict[str, Json] = {"exception": exception, "exitCode": self.exit_code, "httpStatus": self.http_status}
         return {name: value for name, value in known.items() if value is not None}
 
 
 NO_DETAILS = FailureDetails()
 
 
-def next_attempt_at(policy: Policy, attempt: int, now: float, *, uid: str) -> float | None:
+def next_attempt_at(policy: Policy, attempt: int, now: float, *, uid: str, least: float = 0.0) -> float | None:
     """Return when the attempt after `attempt` (counted from 1) starts, None if the policy allows no other.
 
     Where the pauses grow, instances that failed together are spread over twice the pause, as in Airflow. The spread is
-    a hash of the TaskRun's uid and the attempt, so that each writer computes the same.
+    a hash of the TaskRun's uid and the attempt, so that each writer computes the same. `least` is the shortest pause.
     """
     if policy.limit != UNLIMITED and attempt > policy.limit:
         return None
     if attempt > LIMIT_MAX:
-        return now + max(_pause(policy, attempt, uid), PACE)
-    return now + _pause(policy, attempt, uid)
+        least = max(least, PACE)
+    return now + max(_pause(policy, attempt, uid), least)
 
 
 def earliest_start(attempt: int, created: float) -> float:

@@ -123,7 +123,7 @@ def fail(  # noqa: PLR0913 - the fields of a failure
     details: retry.FailureDetails = retry.NO_DETAILS,
 ) -> Patch:
     """To UpForRetry while the policy allows another attempt, else to Failed. `Policy()` allows none."""
-    again = retry.next_attempt_at(policy, pin.attempt, now, uid=pin.uid)
+    again = retry.next_attempt_at(policy, pin.attempt, now, uid=pin.uid, least=details.retry_after)
     sets: dict[str, Json] = {"reason": reason, "message": shorten(message)}
     if log:
         sets["log"] = shorten(log, constants.LOG_MAX)
@@ -169,7 +169,7 @@ def retry_now(pin: Pin, *, now: float, first_started: str | None = None) -> Patc
     if first_started is not None:
         sets["firstStartedAt"] = first_started
     clears = (
-        *("next", "event", "pod", "message", "reason", "log", "exception", "exitCode"),
+        *("next", "event", "pod", "message", "reason", "log", "exception", "exitCode", "httpStatus"),
         *("startedAt", "deferredAt", "deferredSeconds", "firedAt", "timedOut", "deadline"),
     )
     return _transition(pin, State.SCHEDULED, now, sets=sets, clears=clears)

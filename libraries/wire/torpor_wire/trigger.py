@@ -16,7 +16,7 @@ SETTINGS = frozenset({"interval", "poke_interval", "timeout"})
 """Arguments about how to poll. Deferrals that differ only in these share a key (the exec fields of AIP-17)."""
 
 APPROVAL = "approval"
-ALONE = frozenset({APPROVAL, "mail", "notification", "webhook"})
+ALONE = frozenset({APPROVAL, "http_call", "mail", "notification", "webhook"})
 """Classes whose event or effect belongs to one TaskRun, so they are never shared."""
 
 SEVERAL = frozenset({"any_of", "all_of"})
@@ -31,18 +31,8 @@ _FROM_NOW = frozenset({"cron", "workflow"})
 SEALED = "encrypted__"
 _SUMMARY_MAX = 100
 _SUBJECT = (
-    "url",
-    "kind",
-    "name",
-    "host",
-    "port",
-    "path",
-    "list",
-    "stream",
-    "moment",
-    "expression",
-    "question",
-    "query",
+    *("url", "kind", "name", "host", "port", "path", "list", "stream"),
+    *("moment", "expression", "question", "query"),
 )
 """The arguments that are understood without their names, in the order of a description. They come first."""
 
@@ -269,6 +259,8 @@ def describe(class_name: str, kwargs: Mapping[str, canonical.Json]) -> str:
             kwargs = {name: value for name, value in kwargs.items() if name not in {"after", "delay"}}
         case "notification":
             return in_one_line(f"notification to {kwargs.get('service')}: {kwargs.get('title', '')}")
+        case "http_call":
+            return in_one_line(str(kwargs.get("method", "GET")), *_words({"url": kwargs.get("url")}))
         case "approval" if kwargs.get("approvers"):
             who = (f"by {allowed.shown()}" for allowed in _approvers(class_name, kwargs))
             question = {name: value for name, value in kwargs.items() if name != "approvers"}

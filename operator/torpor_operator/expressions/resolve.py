@@ -29,7 +29,7 @@ _SCRIPT_HINT = (
     "values in args or container.env"
 )
 EVENT_ROOTS = frozenset({"event", PARAMS, RUN})
-RETRY_ROOTS = frozenset({"attempt", "exitCode", "reason", "message", "exception"})
+RETRY_ROOTS = frozenset({"attempt", "exitCode", "httpStatus", "reason", "message", "exception"})
 
 
 class Evaluates(Protocol):
@@ -77,6 +77,8 @@ def task_expressions(
 def _of_wait(task: Task) -> Iterator[LocatedExpression]:
     for name, value in task.trigger.kwargs.items() if task.trigger is not None else ():
         yield from _located(f"trigger: {name}", value, INSTANCE_ROOTS)
+    for name, value in task.http.kwargs().items() if task.http is not None else ():
+        yield from _located(f"http.{name}", value, INSTANCE_ROOTS)
     for name, value in task.run.params.items() if task.run is not None else ():
         yield from _located(f"run.params: {name}", value, INSTANCE_ROOTS)
 

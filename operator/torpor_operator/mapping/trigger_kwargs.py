@@ -33,11 +33,12 @@ def resolve_trigger(task: Task, items: Sequence[tuple[ExpandedList, MapItem]], s
     call = task.wait
     if call is None:
         return None
+    where = "trigger" if task.http is None else "http"
     kwargs = resolve.resolve_value(call.kwargs, scope)
     if isinstance(kwargs, Pending):
         return kwargs
     if isinstance(kwargs, ExpressionError):
-        return failed_without_runs(task.name, kwargs.reason, f"trigger: {kwargs.message}")
+        return failed_without_runs(task.name, kwargs.reason, f"{where}: {kwargs.message}")
     added: dict[str, JSON] | str = {}
     if task.trigger is not None and task.python is None and not resolve.differs_per_instance(call.kwargs):
         added = items_by_name(
@@ -48,10 +49,10 @@ def resolve_trigger(task: Task, items: Sequence[tuple[ExpandedList, MapItem]], s
     try:
         final = _mark_secret_refs(call.kwargs, kwargs.json, added)
     except trigger.TriggerError as error:
-        return failed_without_runs(task.name, Reason.TRIGGER_INVALID, f"trigger: {error}")
+        return failed_without_runs(task.name, Reason.TRIGGER_INVALID, f"{where}: {error}")
     text = canonical.plain(final)
     if len(text.encode()) > constants.KWARGS_MAX:
-        message = f"trigger: the kwargs have {len(text.encode())} bytes; the limit is {constants.KWARGS_MAX}"
+        message = f"{where}: the kwargs have {len(text.encode())} bytes; the limit is {constants.KWARGS_MAX}"
         return failed_without_runs(task.name, Reason.TRIGGER_INVALID, message)
     return TriggerCall(class_name=call.class_name, kwargs=text, timeout=call.timeout)
 

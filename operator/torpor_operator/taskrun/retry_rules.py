@@ -18,7 +18,7 @@ from torpor_operator.expressions.resolve import RETRY_ROOTS, unwrap
 from torpor_operator.model.actions import Evaluate, Need
 from torpor_operator.model.snapshot import Answer
 
-NO_EXIT_CODE = -1
+_NONE = -1
 _WHEN = "retries.when"
 
 
@@ -30,13 +30,15 @@ class AttemptFailure:
     reason: str
     message: str
     exit_code: int | None = None
+    http_status: int | None = None
     exception: str = ""
 
     def values(self) -> dict[str, JSON]:
         """The values by their names in the expression."""
         return {
             "attempt": self.attempt,
-            "exitCode": NO_EXIT_CODE if self.exit_code is None else self.exit_code,
+            "exitCode": _NONE if self.exit_code is None else self.exit_code,
+            "httpStatus": _NONE if self.http_status is None else self.http_status,
             "reason": self.reason,
             "message": self.message,
             "exception": self.exception,
@@ -50,6 +52,7 @@ def stored_failure(status: TaskRunStatus) -> AttemptFailure:
         reason=status.reason or "",
         message=status.message or "",
         exit_code=status.exit_code,
+        http_status=status.http_status,
         exception=status.exception or "",
     )
 

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torpor.triggers import Http
 from torpor.triggers.cursors import UNSET
-from torpor.triggers.http import SHOWN_HEADERS, payload
+from torpor.triggers.http import payload
 from torpor.triggers.services import HttpResponse
 from torpor.triggers.support.arguments import Revealed
+from torpor.triggers.support.http_request import SHOWN_HEADERS
 from torpor_wire import canonical
 
 

@@ -132,7 +132,7 @@ MADE: dict[str, tuple[Patch, dict[str, Any], set[str]]] = {
     "retry": (
         transitions.retry_now(pin(State.UP_FOR_RETRY), now=NOW),
         {"state": "Scheduled", "attempt": 3, "segment": 0, "launch": 0},
-        {"next", "event", "pod", "message", "reason", "log", "exception", "exitCode"}
+        {"next", "event", "pod", "message", "reason", "log", "exception", "exitCode", "httpStatus"}
         | {"startedAt", "deferredAt", "deferredSeconds", "firedAt", "timedOut", "deadline"},
     ),
     "end retries": (

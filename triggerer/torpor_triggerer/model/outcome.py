@@ -6,7 +6,7 @@ Every behaviour of a trigger leads to an outcome with a message that a person ca
 import json
 import traceback
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from types import CodeType, TracebackType
 from typing import Any, Protocol, TypeAlias, assert_never
@@ -14,7 +14,12 @@ from typing import Any, Protocol, TypeAlias, assert_never
 from torpor.runtime import exceptions
 from torpor.triggers import base, composite
 from torpor.triggers.support import polling
-from torpor.triggers.support.metering import AddressDeniedError, AnswerTooLargeError
+from torpor.triggers.support.metering import (
+    AddressDeniedError,
+    AnswerTooLargeError,
+    NoResponseError,
+    UnexpectedResponseError,
+)
 from torpor_wire import canonical, constants, retry, transitions, typed_json
 from torpor_wire.reason import Reason
 
@@ -75,12 +80,12 @@ class TimedOut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """The wait failed. `log` has the last log lines and the traceback, `exception` is the class of what was raised."""
+    """The wait failed. `log` has the last log lines and the traceback."""
 
     reason: Reason
     message: str
     log: str = ""
-    exception: str = ""
+    details: retry.FailureDetails = retry.NO_DETAILS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,10 +126,9 @@ def patch(wait: TriggerWait, outcome: Outcome, now: float) -> transitions.Patch:
             return transitions.skip(wait.pin, message=message, now=now)
         case TimedOut():
             return transitions.fire(wait.pin, None, deferred=wait.deferred(now), now=now)
-        case Failed(reason=reason, message=message, log=log, exception=exception):
+        case Failed(reason=reason, message=message, log=log, details=details):
             final = reason in FINAL_REASONS or (reason == Reason.DEFERRAL_TIMEOUT and wait.timeout_is_final)
             policy = retry.Policy() if final else wait.retries
-            details = retry.FailureDetails(exception)
             return transitions.fail(wait.pin, policy, reason=reason, message=message, log=log, now=now, details=details)
         case Cancelled():
             return transitions.cancel(wait.pin, message=f"cancelled while it waited: {wait.subject}", now=now)
@@ -192,11 +196,16 @@ def from_exception(error: BaseException) -> Failed:
             return Failed(reason=Reason.ANSWER_TOO_LARGE, message=error_text(error))
         case AddressDeniedError():
             return Failed(reason=Reason.ADDRESS_DENIED, message=error_text(error))
+        case NoResponseError():
+            return Failed(reason=Reason.NO_RESPONSE, message=error_text(error))
+        case UnexpectedResponseError(status=status, retry_after=retry_after):
+            details = retry.FailureDetails(http_status=status, retry_after=retry_after)
+            return Failed(reason=Reason.UNEXPECTED_RESPONSE, message=error_text(error), details=details)
         case _:
             part = error.__cause__ if isinstance(error, composite.PartFailedError) else None
             message = f"{type(error).__name__}: {error_text(error)}{_frame((part or error).__traceback__)}"
-            name = exceptions.class_name(error)
-            return Failed(reason=Reason.TRIGGER_FAILED, message=message, log=traceback_text(error), exception=name)
+            details = retry.FailureDetails(exceptions.class_name(error))
+            return Failed(reason=Reason.TRIGGER_FAILED, message=message, log=traceback_text(error), details=details)
 
 
 def without_event() -> Failed:
@@ -243,9 +252,9 @@ def redacted(outcome: Outcome, wait_log: RedactingLog) -> Outcome:
             return Done(result=wait_log.redact_event(result))
         case Skipped(message=message):
             return Skipped(message=wait_log.redact(message))
-        case Failed(reason=reason, message=message, log=log, exception=exception):
+        case Failed(message=message, log=log):
             log = _log(wait_log.lines, wait_log.redact(log))
-            return Failed(reason=reason, message=wait_log.redact(message), log=log, exception=exception)
+            return replace(outcome, message=wait_log.redact(message), log=log)
         case TimedOut() | Cancelled() | Done():
             return outcome
         case _:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from torpor.triggers.support.metering import AddressDeniedError, ByteMeter
+from torpor.triggers.support.metering import AddressDeniedError, ByteMeter, ShareInUseError
 from torpor_kubernetes.fairness.namespace_shares import Shares
 
 from torpor_triggerer.network.addresses import Addresses
@@ -126,14 +126,13 @@ class OutboundNetwork:
 
     @asynccontextmanager
     async def hold(self, shares: Shares, owner: str) -> AsyncIterator[None]:
-        """Hold a slot of a share inside the block. Raises OSError after `BUSY_SECONDS`."""
+        """Hold a slot of a share inside the block. Raises ShareInUseError after `BUSY_SECONDS`."""
         try:
             async with asyncio.timeout(BUSY_SECONDS):
                 await shares.acquire(owner)
         except TimeoutError as error:
-            raise OSError(
-                f"{shares.held(owner)} requests of this namespace are under way, which is its share"
-            ) from error
+            held = shares.held(owner)
+            raise ShareInUseError(f"{held} requests of this namespace are under way, which is its share") from error
         try:
             yield
         finally:

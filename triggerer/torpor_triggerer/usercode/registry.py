@@ -30,6 +30,7 @@ BUILT_IN = {
     "duration": "torpor.triggers:Duration",
     "file": "torpor.triggers:File",
     "http": "torpor.triggers:Http",
+    "http_call": "torpor.triggers:HttpCall",
     "kubernetes": "torpor.triggers:Kubernetes",
     "mail": "torpor.triggers:Mail",
     "notification": "torpor.triggers:Notification",

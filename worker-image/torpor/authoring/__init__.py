@@ -5,7 +5,7 @@ A function with `@workflow` builds the same object as the YAML, and has no runti
 references to their results. No process of the cluster imports this package.
 """
 
-from torpor.authoring.build import container, group, python, results, run, stored_file, text, use, wait
+from torpor.authoring.build import container, group, http, python, results, run, stored_file, text, use, wait
 from torpor.authoring.reference import expression
 from torpor.authoring.workflow import Workflow, workflow
 
@@ -14,6 +14,7 @@ __all__ = [
     "container",
     "expression",
     "group",
+    "http",
     "python",
     "results",
     "run",

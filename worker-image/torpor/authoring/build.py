@@ -216,6 +216,13 @@ def use(body: str | Mapping[str, str], *, args: Fields | None = None, **argument
 
 
 @TaskFunction
+def http(url: str | Mapping[str, Any], **fields: Any) -> Any:
+    """Send an HTTP request. `fields` are method, headers, body, json, success and timeout. The result is the body."""
+    required("http(...)")
+    return {"name": "http", "http": {"url": url, **fields}}
+
+
+@TaskFunction
 def container(  # noqa: PLR0913 - the fields of a container
     image: str,
     *,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from torpor.triggers.events import TaskFailedEvent, TaskSkippedEvent, TaskSuccessEvent, TriggerEvent
     from torpor.triggers.file import File
     from torpor.triggers.http import Http
+    from torpor.triggers.http_call import HttpCall
     from torpor.triggers.kubernetes import Kubernetes
     from torpor.triggers.mail import Mail
     from torpor.triggers.notification import Notification
@@ -34,6 +35,7 @@ __all__ = [
     "Duration",
     "File",
     "Http",
+    "HttpCall",
     "Kubernetes",
     "Mail",
     "Notification",
@@ -60,6 +62,7 @@ _MODULES = {
     "Duration": "time",
     "File": "file",
     "Http": "http",
+    "HttpCall": "http_call",
     "Kubernetes": "kubernetes",
     "Mail": "mail",
     "Notification": "notification",

@@ -24,8 +24,6 @@ from torpor.triggers.support.metering import AddressDeniedError, AnswerTooLargeE
 
 ROOTS = frozenset({"response"})
 METHODS = ("GET", "HEAD", "POST")
-SHOWN_HEADERS = ("content-type", "content-length", "etag", "last-modified", "location")
-_HEADER_SHOWN = 200
 _TEXT_SHOWN = 2048
 _SMALL, _LARGE = 16 * 1024, 1024**2
 """Bytes of a body: the limit of a first read, and that of a second read with reserved memory."""
@@ -234,7 +232,7 @@ class _Page:
 
 def payload(answer: HttpResponse, document: Any, *, cursor: Cursor = UNSET) -> dict[str, Any]:
     """Return the event within its size limit, with `truncated` if something is missing."""
-    headers = {name: answer.headers[name][:_HEADER_SHOWN] for name in SHOWN_HEADERS if name in answer.headers}
+    headers = http_request.shown_headers(answer)
     event: dict[str, Any] = {"status": answer.status, "headers": headers, **cursors.stored(cursor)}
     if document is not None and _fits(event | {"json": document}):
         return event | {"json": document}

@@ -12,7 +12,7 @@ from torpor_wire import canonical
 
 from torpor.triggers.base import BaseTrigger
 from torpor.triggers.events import TriggerEvent
-from torpor.triggers.services import HttpResponse, Request, Services
+from torpor.triggers.services import Request, Services
 from torpor.triggers.support import arguments, delivery, http_request, notification_payloads
 from torpor.triggers.support.arguments import Reference, Revealed
 from torpor.triggers.support.delivery import MessageRefusedError, ReceiverUnavailableError
@@ -113,7 +113,7 @@ class Notification(BaseTrigger):
             return answer.status
         if http_request.is_unavailable(answer) or answer.status in _LATER:
             raise ReceiverUnavailableError(words, http_request.retry_after(answer, self.services.now()))
-        raise MessageRefusedError(f"{words}{_reason(answer)}")
+        raise MessageRefusedError(f"{words}{http_request.reason_text(answer, _SAID)}")
 
     def _message(self) -> Message:
         taskrun = self.services.taskrun
@@ -171,10 +171,3 @@ def _text(text: object) -> str:
     if len(text) > TEXT_MAX:
         raise ValueError(f"text has {len(text)} characters; {TEXT_MAX} are allowed")
     return text
-
-
-def _reason(answer: HttpResponse) -> str:
-    """Return the reason of a rejection. A redirect is not followed, because it would be another call."""
-    to = answer.headers.get("location")
-    text = f"it redirects to {to}" if to else " ".join(answer.body.decode(errors="replace").split())
-    return f": {text[:_SAID]}" if text else ""

@@ -12,7 +12,7 @@ from torpor_wire import canonical
 
 from torpor.triggers.base import BaseTrigger
 from torpor.triggers.events import TriggerEvent
-from torpor.triggers.services import HttpResponse, Request, Services, TaskRunRef
+from torpor.triggers.services import Request, Services, TaskRunRef
 from torpor.triggers.support import arguments, http_request, polling
 from torpor.triggers.support.arguments import Reference
 from torpor.triggers.support.http_request import RequestDelays, is_unavailable
@@ -59,7 +59,7 @@ class Webhook(BaseTrigger):
         timeout: timedelta | float | str = http_request.TIMEOUT,
     ) -> None:
         self.url = http_request.url(url)
-        self.body = _body(body)
+        self.body = http_request.json_body(body, "body")
         self.method = http_request.method(method, METHODS)
         self.headers = http_request.headers(headers)
         self.interval = arguments.seconds(interval, "interval", least=polling.INTERVAL_MIN)
@@ -101,7 +101,7 @@ class Webhook(BaseTrigger):
             return answer.status
         if is_unavailable(answer) or answer.status in _LATER:
             return None
-        raise WebhookRefusedError(f"{self.last_look}{_reason_text(answer)}")
+        raise WebhookRefusedError(f"{self.last_look}{http_request.reason_text(answer, _SAID)}")
 
     def _request(self) -> Request:
         url, headers = http_request.plain_text(self.url, "url"), http_request.plain_headers(self.headers)
@@ -118,18 +118,3 @@ def idempotency_key(taskrun: TaskRunRef, method: str, url: str, data: bytes | No
     """Return a key that is the same for each repetition of a call of one deferral, and differs from all other calls."""
     what = canonical.digest(method, url, (data or b"").decode())[:12]
     return f"{taskrun.uid}-{taskrun.attempt}-{taskrun.segment}-{what}"
-
-
-def _body(body: object) -> Any:
-    try:
-        canonical.plain(body)
-    except canonical.NotJsonError as error:
-        raise ValueError(f"body is not JSON: {error}") from error
-    return body
-
-
-def _reason_text(answer: HttpResponse) -> str:
-    """Return the reason of a rejection. A redirect is not followed, because it would be another call."""
-    to = answer.headers.get("location")
-    text = f"it redirects to {to}" if to else " ".join(answer.body.decode(errors="replace").split())
-    return f": {text[:_SAID]}" if text else ""

@@ -35,7 +35,7 @@ class _End(BaseTrigger):
     def __init__(self, name: str, *, state: Literal["succeeded"] | None = None, whole: bool = False) -> None:
         self.name = arguments.text(name, "name", most=253)
         self.state = _state(state)
-        self.whole = _flag(whole)
+        self.whole = arguments.flag(whole, "whole")
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
         """Return the given arguments."""
@@ -122,7 +122,7 @@ class WorkflowEnd(_End):
         if name is not None and labels is None:
             super().__init__(name, state=state, whole=whole)
         elif name is None and labels is not None:
-            self.name, self.state, self.whole = "", _state(state), _flag(whole)
+            self.name, self.state, self.whole = "", _state(state), arguments.flag(whole, "whole")
         else:
             raise ValueError("give either name or labels")
         self.labels = None if labels is None else _labels(labels)
@@ -235,9 +235,3 @@ def _state(state: object) -> str | None:
     if state is not None and state != SUCCEEDED:
         raise ValueError(f"state must be {SUCCEEDED}, or omitted for any end; not {state!r:.100}")
     return None if state is None else SUCCEEDED
-
-
-def _flag(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError(f"whole must be true or false, not {value!r:.100}")
-    return value

@@ -91,12 +91,15 @@ def _deferred(pool: SlotPool | None) -> bool:
 
 
 def _holds(instance: InstanceView, facts: Facts, *, deferred: bool) -> bool:
-    """Whether an instance holds a slot: while it has a pod. Without the pods, a Scheduled one counts as having none."""
+    """Whether an instance holds a slot: while it has a pod, a run or a request.
+
+    Without the pods, a Scheduled one counts as having none.
+    """
     match instance.state:
         case State.RUNNING:
             return True
         case State.DEFERRED:
-            return deferred
+            return deferred or instance.kind in {"run", "http"}
         case State.SCHEDULED:
             return any(pod.name == instance.pod_name and not pod.terminal for pod in facts.pods_of(instance))
         case _:

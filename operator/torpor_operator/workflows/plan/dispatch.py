@@ -218,9 +218,9 @@ def _holds_slot(snapshot: Snapshot, view: TaskRunView) -> bool:
         case State.RUNNING:
             return True
         case State.DEFERRED:
-            return snapshot.workflow.spec.count_deferred or view.taskrun.spec.run is not None
+            return snapshot.workflow.spec.count_deferred or view.taskrun.spec.holds_slot_deferred
         case State.SCHEDULED if view.waits_first:
-            return snapshot.workflow.spec.count_deferred or view.taskrun.spec.run is not None
+            return snapshot.workflow.spec.count_deferred or view.taskrun.spec.holds_slot_deferred
         case State.SCHEDULED:
             return view.current_pod is not None
         case _:

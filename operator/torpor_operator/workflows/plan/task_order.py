@@ -155,7 +155,7 @@ def _create_limit(snapshot: Snapshot, task: Task) -> int:
 
 
 def _needs_slot(snapshot: Snapshot, task: Task) -> bool:
-    return task.trigger is None or snapshot.workflow.spec.count_deferred
+    return not task.is_only_awaited or snapshot.workflow.spec.count_deferred
 
 
 def _runs(snapshot: Snapshot, task: Task) -> Mapping[Path, Mapping[int, TaskRun]]:

@@ -38,6 +38,13 @@ def count(value: object, name: str, *, least: int = 1, most: int = 1_000_000) ->
     return value
 
 
+def flag(value: object, name: str) -> bool:
+    """Return true or false."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} must be true or false, not {value!r:.100}")
+    return value
+
+
 def request_seconds(seconds: float, most: float) -> None:
     """Raise ValueError if a request timeout exceeds the limit of the triggerer."""
     if seconds > most:

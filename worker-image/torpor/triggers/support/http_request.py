@@ -5,8 +5,9 @@ A URL or a header may come from a Secret. Text on the TaskRun is readable, so it
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+from torpor_wire import canonical
 from torpor_wire.retry import Backoff
 
 from torpor.triggers.services import HttpResponse
@@ -19,6 +20,8 @@ Headers: TypeAlias = "dict[str, str | Reference]"
 SECRET_HEADERS = frozenset({"authorization", "cookie"})
 INTERVAL = 5.0
 TIMEOUT = 10.0
+SHOWN_HEADERS = ("content-type", "content-length", "etag", "last-modified", "location")
+_HEADER_SHOWN = 200
 _URL_MAX = 2048
 _HEADERS_MAX = 32
 
@@ -106,6 +109,27 @@ def _value(name: str, value: object) -> str | Reference:
             f"{{{name}: {{secretRef: {{name: ..., key: ...}}}}}}"
         )
     return value
+
+
+def json_body(body: object, name: str) -> Any:
+    """Return a JSON value to send. Raises ValueError for anything else."""
+    try:
+        canonical.plain(body)
+    except canonical.NotJsonError as error:
+        raise ValueError(f"{name} is not JSON: {error}") from error
+    return body
+
+
+def shown_headers(answer: HttpResponse) -> dict[str, str]:
+    """Return the headers of a response that an event has."""
+    return {name: answer.headers[name][:_HEADER_SHOWN] for name in SHOWN_HEADERS if name in answer.headers}
+
+
+def reason_text(answer: HttpResponse, most: int) -> str:
+    """Return the reason of a rejection. A redirect is not followed, because it would be another request."""
+    to = answer.headers.get("location")
+    text = f"it redirects to {to}" if to else " ".join(answer.body.decode(errors="replace").split())
+    return f": {text[:most]}" if text else ""
 
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]

@@ -15,6 +15,23 @@ class AddressDeniedError(PermissionError):
     """The triggerer does not connect to this address."""
 
 
+class ShareInUseError(OSError):
+    """The namespace has as many requests under way as it may have; nothing was sent."""
+
+
+class NoResponseError(OSError):
+    """A request had no response. It may have arrived."""
+
+
+class UnexpectedResponseError(Exception):
+    """A response has a status that was not expected. `retry_after`: the seconds that it asks to wait, or 0."""
+
+    def __init__(self, words: str, *, status: int, retry_after: float) -> None:
+        super().__init__(words)
+        self.status = status
+        self.retry_after = retry_after
+
+
 class OverrunError(ConnectionAbortedError):
     """A connection was closed because a meter reached its limit."""
 

@@ -1,0 +1,1 @@
+"""What a task is instead of a program: an HTTP request."""
