@@ -37,14 +37,7 @@ def storing(
     make_database: MakeDatabase, make_archive: MakeArchive, bucket: S3, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[ArchiveProcess]:
     """An archive with the bucket."""
-    environment = {
-        "AWS_ENDPOINT": bucket.endpoint,
-        "AWS_ALLOW_HTTP": "true",
-        "AWS_REGION": s3.REGION,
-        "AWS_ACCESS_KEY_ID": s3.ACCESS_KEY,
-        "AWS_SECRET_ACCESS_KEY": s3.SECRET_KEY,
-    }
-    for name, value in environment.items():
+    for name, value in s3.variables(bucket).items():
         monkeypatch.setenv(name, value)
     archive = make_archive(make_database(), "--objects", f"s3://{s3.BUCKET}/logs", "--sweep-interval", "5").ready()
     yield archive

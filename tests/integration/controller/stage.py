@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import uuid
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -282,14 +283,15 @@ def shell_with_outcome(name: str, script: str, **fields: Any) -> Object:
     return {"name": name, "container": {"command": ["sh", "-c", script], "outcome": True}, **fields}
 
 
-def kubeconfig_of(url: str, token: str) -> str:
-    """A kubeconfig of one cluster and the user of a token."""
+def kubeconfig_of(url: str, token: str, authority: str = "") -> str:
+    """A kubeconfig of one cluster and the user of a token. `authority` is the CA certificate of an HTTPS server."""
+    trusted = {"certificate-authority-data": b64encode(authority.encode()).decode()} if authority else {}
     context = {"cluster": "tests", "user": "tests"}
     return json.dumps(
         {
             "apiVersion": "v1",
             "kind": "Config",
-            "clusters": [{"name": "tests", "cluster": {"server": url}}],
+            "clusters": [{"name": "tests", "cluster": {"server": url, **trusted}}],
             "users": [{"name": "tests", "user": {"token": token}}],
             "contexts": [{"name": "tests", "context": context}],
             "current-context": "tests",

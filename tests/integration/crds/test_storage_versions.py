@@ -5,7 +5,7 @@ The kinds are copies in a group of these tests, since the API server is shared.
 
 import copy
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,24 +45,27 @@ class Kind:
         path = f"/apis/{self.group}/{version}/namespaces/{namespace}/{self.crd['spec']['names']['plural']}"
         return f"{path}/{name}" if name else path
 
-    def serve(self, *, storage: str) -> None:
-        """Serve both versions, and store one of them."""
-        versions = [version | {"storage": version["name"] == storage} for version in self._versions()]
+    def serve(self, *, storage: str, served: Sequence[str] = (OLD, NEW)) -> None:
+        """Serve some versions, and store one of them."""
+        versions = [
+            version | {"storage": version["name"] == storage, "served": version["name"] in served}
+            for version in self._versions()
+        ]
         patch = {"spec": {"versions": versions, "conversion": {"strategy": "None"}}}
         self.server.request("PATCH", self.path, patch, content_type=_MERGE_PATCH).expect(200)
-        for version in (OLD, NEW):
+        for version in served:
             self.await_served(version)
 
     def await_served(self, version: str) -> None:
         """Wait until the API server serves a version; before, its answer is no JSON."""
+        eventually(lambda: self.is_served(version), f"{version} is served")
 
-        def is_served() -> bool:
-            try:
-                return self.server.request("GET", self.objects(version, "default")).status == 200
-            except ValueError:
-                return False
-
-        eventually(is_served, f"{version} is served")
+    def is_served(self, version: str) -> bool:
+        """Return whether the API server lists objects in a version. Of a version that it does not serve it has none."""
+        try:
+            return self.server.request("GET", self.objects(version, "default")).status == 200
+        except ValueError:
+            return False
 
     def create(self, version: str, namespace: str, name: str) -> Object:
         body = {
@@ -142,6 +145,19 @@ def test_the_storage_version_moves_on_without_losing_an_object(kind: Kind, names
         before["metadata"]["uid"],
     )
     assert kind.get(NEW, namespace, "two")["spec"] == kind.get(OLD, namespace, "two")["spec"]
+
+
+def test_an_object_of_the_old_version_outlives_that_version(kind: Kind, namespace: str) -> None:
+    created = kind.create(OLD, namespace, "one")
+    kind.serve(storage=NEW)
+    kind.server.request("PUT", kind.objects(NEW, namespace, "one"), kind.get(NEW, namespace, "one")).expect(200)
+    trimmed = {"status": {"storedVersions": [NEW]}}
+    kind.server.request("PATCH", f"{kind.path}/status", trimmed, content_type=_MERGE_PATCH).expect(200)
+    kind.serve(storage=NEW, served=[NEW])
+    eventually(lambda: not kind.is_served(OLD), f"{OLD} is not served")
+
+    kept = kind.get(NEW, namespace, "one")
+    assert (kept["spec"], kept["metadata"]["uid"]) == (created["spec"], created["metadata"]["uid"])
 
 
 def test_field_selectors_work_in_both_versions(kind: Kind, namespace: str) -> None:

@@ -5,6 +5,7 @@ Ends with status 1 if a run is lost, or user code is repeated.
 
 import argparse
 import json
+import os
 import sys
 import tempfile
 import time
@@ -18,7 +19,8 @@ from torpor_dev.console import say
 from tests.integration.archive import databases
 from tests.integration.faults.campaign import Campaign
 from tests.integration.faults.disruptions.table import DISRUPTIONS
-from tests.integration.faults.environment import open_installation, open_plane
+from tests.integration.faults.environment import open_installation, open_plane, open_surroundings
+from tests.integration.faults.report import FaultReport
 
 
 def main() -> None:
@@ -31,37 +33,36 @@ def main() -> None:
     parser.add_argument("--into", type=Path, help="file for the JSON")
     given = parser.parse_args()
     with _campaign(given.seed) as campaign:
+        campaign.after_round = lambda report: _write(given.seed, report, given.into)
         campaign.warm_up()
-        began = time.monotonic()
-        try:
-            _strike(campaign, given, began)
-        finally:
-            campaign.report.seconds = time.monotonic() - began
-            body = {"seed": given.seed, **campaign.close().summary()}
-            _write(body, given.into)
+        _strike(campaign, given)
+        body = campaign.count().summary()
+    sys.stdout.write(_text(given.seed, campaign.report))
     sys.exit(bool(body["lost"] or body["repeated"]))
 
 
-def _strike(campaign: Campaign, given: argparse.Namespace, began: float) -> None:
+def _strike(campaign: Campaign, given: argparse.Namespace) -> None:
     if given.minutes:
-        _soak(campaign, Random(given.seed), began + 60 * given.minutes)
+        _soak(campaign, Random(given.seed), campaign.began + 60 * given.minutes)
     else:
-        for name in given.only or DISRUPTIONS:
+        for name in given.only or _possible():
             campaign.disrupt(name)
     if given.writes:
         _kill_at_writes(campaign, given.writes)
 
 
-def _write(body: dict[str, object], into: Path | None) -> None:
-    text = json.dumps(body, indent=1) + "\n"
-    sys.stdout.write(text)
+def _text(seed: str, report: FaultReport) -> str:
+    return json.dumps({"seed": seed, **report.summary()}, indent=1) + "\n"
+
+
+def _write(seed: str, report: FaultReport, into: Path | None) -> None:
+    """Write the report so far: a campaign that is ended from outside leaves it."""
     if into:
-        into.write_text(text)
+        into.write_text(_text(seed, report))
 
 
 def _soak(campaign: Campaign, random: Random, end: float) -> None:
-    names = [*DISRUPTIONS]
-    number = 0
+    names, number = _possible(), 0
     while time.monotonic() < end:
         random.shuffle(names)
         for name in names:
@@ -69,6 +70,11 @@ def _soak(campaign: Campaign, random: Random, end: float) -> None:
             campaign.disrupt(name, number=number)
             if time.monotonic() >= end:
                 break
+
+
+def _possible() -> list[str]:
+    """The disruptions that this user can make."""
+    return [name for name, disruption in DISRUPTIONS.items() if not (disruption.needs_root and os.geteuid())]
 
 
 def _kill_at_writes(campaign: Campaign, most: int) -> None:
@@ -84,7 +90,10 @@ def _campaign(seed: str) -> Iterator[Campaign]:
         (folder / "files").mkdir()
         with open_plane(folder / "plane") as plane, databases.postgresql() as server:
             database = databases.make(server, "archive", folder)
-            with open_installation(plane, folder / "files", database) as installation:
+            with (
+                open_surroundings(folder) as surroundings,
+                open_installation(plane, folder / "files", database, surroundings=surroundings) as installation,
+            ):
                 campaign = Campaign(installation=installation, seed=seed)
                 try:
                     yield campaign

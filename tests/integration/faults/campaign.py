@@ -3,7 +3,8 @@
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from random import Random
@@ -15,6 +16,7 @@ from tests.integration.faults.disruptions.component_disruptions import kill_afte
 from tests.integration.faults.disruptions.table import DISRUPTIONS, Disruption
 from tests.integration.faults.environment import open_namespace
 from tests.integration.faults.installation import ProcessInstallation, has_ended
+from tests.integration.faults.proxy_faults import ProxyFault
 from tests.integration.faults.report import FaultReport, Round
 from tests.integration.faults.scene import DisruptedRun
 
@@ -34,16 +36,22 @@ def await_archive(installation: ProcessInstallation, namespace: str) -> None:
 
 @dataclass(kw_only=True, eq=False)
 class Campaign:
-    """`seed` determines which disruptions come, and when. Each run has a namespace of its own."""
+    """`seed` determines which disruptions come, and when. Each run has a namespace of its own.
+
+    `after_round` gets the report so far.
+    """
 
     installation: ProcessInstallation
     seed: str
     report: FaultReport = field(default_factory=FaultReport)
+    after_round: Callable[[FaultReport], None] = lambda _: None
+    began: float = field(default_factory=time.monotonic)
 
     def warm_up(self) -> None:
-        """Wait until the operators know the archive."""
+        """Wait until the operators know the archive. The report counts from then on."""
         namespace = open_namespace(self.installation, f"warm-up-{uuid.uuid4().hex[:8]}")
         await_archive(self.installation, namespace)
+        self.began = time.monotonic()
 
     def disrupt(self, name: str, *, number: int = 0) -> Round:
         """Run the reference workflow once under a disruption."""
@@ -90,13 +98,13 @@ class Campaign:
 
         self.installation.until(is_quiet, "no component writes")
 
-    def close(self) -> FaultReport:
-        """Count what the proxies and the processes did."""
-        for proxy in self.installation.proxies:
-            self.report.requests.update({str(fault): count for fault, count in proxy.struck.items()})
-        self.report.starts.update(
-            {name: component.starts - 1 for name, component in self.installation.components.items()}
-        )
+    def count(self) -> FaultReport:
+        """Return the report with what the proxies and the processes did until now."""
+        struck = sum((proxy.struck for proxy in self.installation.proxies), Counter[ProxyFault]())
+        self.report.requests = Counter({str(fault): count for fault, count in struck.items()})
+        components = self.installation.components.items()
+        self.report.starts = Counter({name: component.starts - 1 for name, component in components})
+        self.report.seconds = time.monotonic() - self.began
         return self.report
 
     def _arm(self, kind: str, number: int) -> list[threading.Event]:
@@ -122,4 +130,5 @@ class Campaign:
         self.report.taskruns += len(reference.FAULTLESS.taskruns)
         wrong = "" if judged.right else f": lost {lost}, repeated {repeated}"
         say(f"{name}, {seconds:.0f} s{wrong}")
+        self.after_round(self.count())
         return judged

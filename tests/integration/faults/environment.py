@@ -5,6 +5,7 @@ import ssl
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
@@ -19,14 +20,48 @@ from torpor_kubernetes.timing import SystemClock
 from tests.integration.archive.databases import Postgresql, Sqlite
 from tests.integration.conftest import _connect, _content, _namespace_manifest, install
 from tests.integration.controller.pods.processes import PodProcesses
+from tests.integration.faults import small_disk
 from tests.integration.faults.faulty_proxy import FaultyProxy
+from tests.integration.faults.host_names import HostNames
 from tests.integration.faults.installation import ProcessInstallation
 from tests.integration.faults.node import ProcessNode
 from tests.integration.faults.release import CURRENT, SourceRelease
+from tests.integration.faults.small_disk import SmallDisk
+from tests.integration.triggers.servers import process, s3
+from tests.integration.triggers.servers.s3 import S3
 from tests.support.controller_process import Plane
 
 T = TypeVar("T")
+_OBJECTS_MB, _STATE_MB = 256, 4
 Call = Callable[[Coroutine[Any, Any, T]], T]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What an installation uses beside the API server and the database, and what only `make faults` strikes."""
+
+    names: HostNames | None = None
+    objects: S3 | None = None
+    object_disk: SmallDisk | None = None
+    state_disk: SmallDisk | None = None
+
+    def give_to(self, installation: ProcessInstallation) -> None:
+        """Let the components use these from their start on."""
+        installation.names, installation.objects = self.names, self.objects
+        installation.object_disk, installation.state_disk = self.object_disk, self.state_disk
+
+
+@contextmanager
+def open_surroundings(folder: Path) -> Iterator[Surroundings]:
+    """Start an object store on a small disk, mount another one for operators, and make names."""
+    with (
+        process.folder() as reachable,
+        small_disk.mounted(reachable / "objects", _OBJECTS_MB) as object_disk,
+        small_disk.mounted(folder / "state", _STATE_MB) as state_disk,
+        s3.started(reachable / "objects/data") as objects,
+    ):
+        names = HostNames.create(folder)
+        yield Surroundings(names=names, objects=objects, object_disk=object_disk, state_disk=state_disk)
 
 
 @contextmanager
@@ -52,6 +87,7 @@ def open_installation(  # noqa: PLR0913
     seed: int = 0,
     release: SourceRelease = CURRENT,
     lease_seconds: int = 15,
+    surroundings: Surroundings = Surroundings(),
 ) -> Iterator[ProcessInstallation]:
     """Start all components of a release."""
     random = Random(seed)
@@ -59,6 +95,7 @@ def open_installation(  # noqa: PLR0913
         stack = AsyncExitStack()
         try:
             installation = call(_build(plane, folder, database, random, release, stack, call))
+            surroundings.give_to(installation)
             installation.lease_seconds = lease_seconds
             installation.node.start()
             try:
@@ -103,7 +140,9 @@ async def _build(  # noqa: PLR0913, PLR0917
 ) -> ProcessInstallation:
     authority = _authority(plane.kubeconfig)
 
-    async def open_proxy(tls: ssl.SSLContext | None = None) -> FaultyProxy:
+    tls = _serving_tls(plane)
+
+    async def open_proxy() -> FaultyProxy:
         connector = aiohttp.TCPConnector(limit=0, ssl=ssl.create_default_context(cadata=authority))
         session = aiohttp.ClientSession(
             connector=connector, timeout=aiohttp.ClientTimeout(total=None), auto_decompress=False
@@ -117,8 +156,7 @@ async def _build(  # noqa: PLR0913, PLR0917
         stack.push_async_callback(runner.cleanup)
         return proxy
 
-    tls = _serving_tls(plane)
-    pods_proxy = await open_proxy(tls)
+    pods_proxy = await open_proxy()
     transport = await stack.enter_async_context(http.connect(str(plane.kubeconfig), program="tests-kubelet"))
     api = Api(transport, SystemClock())
     pods = PodProcesses(api, folder=folder, server=pods_proxy.url, ca=authority)
@@ -130,7 +168,8 @@ async def _build(  # noqa: PLR0913, PLR0917
         random=random,
         open_proxy=lambda: call(open_proxy()),
         pods=pods_proxy,
-        pods_tls=tls,
+        tls=tls,
+        authority=authority,
         release=release,
     )
 

@@ -23,9 +23,13 @@ from tests.integration.conftest import Answer, Server, collection
 from tests.integration.controller.stage import PYTHON, kubeconfig_of
 from tests.integration.faults.component import Component
 from tests.integration.faults.faulty_proxy import FaultyProxy
+from tests.integration.faults.host_names import API_SERVER, DATABASE, HostNames
 from tests.integration.faults.node import ProcessNode
 from tests.integration.faults.proxy_faults import ProxyFault
 from tests.integration.faults.release import CURRENT, SourceRelease
+from tests.integration.faults.small_disk import SmallDisk
+from tests.integration.triggers.servers import s3
+from tests.integration.triggers.servers.s3 import S3
 from tests.support.controller_process import Plane
 from tests.support.manifests import manifest
 from tests.support.ports import free_port
@@ -41,7 +45,11 @@ Object = dict[str, Any]
 
 @dataclass(kw_only=True, eq=False)
 class ProcessInstallation:
-    """`open_proxy` starts a proxy in the background; `pods` is the proxy of all task pods."""
+    """`open_proxy` starts a proxy in the background; `pods` is the proxy of all task pods.
+
+    `tls` is what all proxies serve with, and `authority` the CA certificate of its clients. Without `names`, processes
+    use addresses. Without `objects`, the archive stores files in its database.
+    """
 
     plane: Plane
     node: ProcessNode
@@ -50,7 +58,13 @@ class ProcessInstallation:
     random: Random
     open_proxy: Callable[[], FaultyProxy]
     pods: FaultyProxy
-    pods_tls: ssl.SSLContext
+    tls: ssl.SSLContext
+    authority: str
+    names: HostNames | None = None
+    objects: S3 | None = None
+    object_disk: SmallDisk | None = None
+    state_disk: SmallDisk | None = None
+    """Of the operators' state folders."""
     release: SourceRelease = CURRENT
     keeps_journals: bool = True
     """Whether the folder of an operator outlives its process, so that objects are quarantined: else its pod is new."""
@@ -81,7 +95,8 @@ class ProcessInstallation:
 
     def add_operator(self, name: str, release: SourceRelease | None = None) -> Component:
         """Start an operator. Each process has a state folder of its own, as each pod has."""
-        token, state = self.folder / f"{name}.token", self.folder / f"{name}-state"
+        token = self.folder / f"{name}.token"
+        state = (self.state_disk.folder if self.state_disk else self.folder) / f"{name}-state"
         state.mkdir(exist_ok=True)
         flags = ["--liveness", f"http://127.0.0.1:{free_port()}/healthz", "--token-file", str(token)]
         flags += ["--state-folder", str(state), "--archive-grace", "1", "--identity", name, "--namespace", SYSTEM]
@@ -105,7 +120,11 @@ class ProcessInstallation:
         flags = ["--namespace", SYSTEM, "--url", f"https://127.0.0.1:{port}", "--port", port]
         flags += ["--health-port", str(free_port()), "--retry-timeout", "5"]
         flags += ["--kubeconfig", str(self.folder / f"{name}.kubeconfig")]
-        variables = {"DATABASE_URL": self.database.url}
+        database = self.database.url.replace("127.0.0.1", DATABASE) if self.names else self.database.url
+        variables = {"DATABASE_URL": database}
+        if self.objects:
+            flags += ["--objects", f"s3://{s3.BUCKET}/objects"]
+            variables |= s3.variables(self.objects)
         return self._add(name, "torpor-archive", ["torpor_archive", *flags], release, variables=variables)
 
     def named(self, kind: str) -> list[Component]:
@@ -216,10 +235,12 @@ class ProcessInstallation:
         proxy = former.proxy if former else self.open_proxy()
 
         def write_credentials() -> None:
-            config.write_text(kubeconfig_of(proxy.url, self._token(account)))
+            url = proxy.url.replace("127.0.0.1", API_SERVER) if self.names else proxy.url
+            config.write_text(kubeconfig_of(url, self._token(account), self.authority))
             prepare()
 
         environment = {"KUBECONFIG": str(config), "PYTHONPATH": (release or self.release).python_path}
+        environment |= self.names.variables if self.names else {}
         component = Component(
             name=name,
             argv=argv,

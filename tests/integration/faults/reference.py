@@ -20,6 +20,8 @@ else
 fi
 echo '{"torpor": 1, "nonce": "'"$TORPOR_OUTCOME_NONCE"'", '"$body"'}' > "$TORPOR_OUTCOME"
 """
+_FILE = "/tmp/torpor-faults-table"
+_TABLE = f"test -e {_FILE} || {{ head -c 1200000 /dev/zero > {_FILE}.$$ && mv {_FILE}.$$ {_FILE}; }}"
 TASKS: tuple[Object, ...] = (
     python("items", "listed", args={"count": 3}),
     python("load", "loaded", expand=[{"name": "item", "over": "${tasks.items.result}"}], args={"seconds": 1}),
@@ -30,6 +32,7 @@ TASKS: tuple[Object, ...] = (
     {"name": "large", "python": f"{_TASKS}:large"},
     {"name": "size", "python": f"{_TASKS}:size", "args": {"value": "${tasks.large.result}"}},
     shell_with_outcome("count", _COUNT),
+    shell("table", _TABLE, files={"out": [{"name": "table", "path": _FILE}]}),
     shell("final", "exit 3", mayFail=True),
     python(
         "report",
@@ -45,7 +48,7 @@ TASKS: tuple[Object, ...] = (
     ),
     python("tell", "echo", hook="end", args={"state": "${run.state}"}),
 )
-NOTES = 15
+NOTES = 16
 """Processes that run user code in a faultless run."""
 _REPORT = {"loads": [0, 10, 20], "rows": 3, "kept": "1s", "size": 100_000, "approved": True}
 
@@ -56,6 +59,7 @@ class Ending(NamedTuple):
     workflow: str
     tasks: Mapping[str, str]
     taskruns: Mapping[str, tuple[str, int, int]]
+    files: Mapping[str, int]
     report: object
     told: object
 
@@ -77,8 +81,10 @@ FAULTLESS = Ending(
         "pause": ("Succeeded", 1, 1),
         "report": ("Succeeded", 1, 0),
         "size": ("Succeeded", 1, 0),
+        "table": ("Succeeded", 1, 0),
         "tell": ("Succeeded", 1, 0),
     },
+    files={"table": 1_200_000},
     report=_REPORT,
     told={"state": "Succeeded"},
 )
@@ -91,6 +97,7 @@ def ending(workflow: Object, taskruns: Iterable[Object]) -> Ending:
         workflow=str(status.get("state")),
         tasks={task["name"]: task["state"] for task in status.get("tasks", [])},
         taskruns={key: (run["state"], run["attempt"], run["segment"]) for key, run in sorted(runs.items())},
+        files={file["name"]: file["size"] for run in runs.values() for file in run.get("files", [])},
         report=json.loads(runs.get("report", {}).get("result") or "null"),
         told=json.loads(runs.get("tell", {}).get("result") or "null"),
     )

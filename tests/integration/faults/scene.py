@@ -1,6 +1,7 @@
 """One run of the reference workflow in an installation, and what a disruption needs to know of it."""
 
 from dataclasses import dataclass, field
+from hashlib import sha256
 from random import Random
 from typing import Any
 
@@ -18,13 +19,14 @@ _MERGE = "application/merge-patch+json"
 
 @dataclass(kw_only=True, eq=False)
 class DisruptedRun:
-    """`checks` counts how often the invariants were checked."""
+    """`checks` counts how often the invariants were checked. `approves`: an approval is answered when it waits."""
 
     installation: ProcessInstallation
     namespace: str
     run: str
     random: Random
     checks: int = 0
+    approves: bool = True
     approved: bool = field(default=False)
 
     def taskruns(self) -> list[Object]:
@@ -52,8 +54,18 @@ class DisruptedRun:
         own = [pod for pod in pods if any(owner["uid"] in uids for owner in pod["metadata"].get("ownerReferences", []))]
         run_invariants.check(runs, own, 50)
         self.checks += 1
-        self._approve(runs)
+        if self.approves:
+            self._approve(runs)
         return has_ended(self.workflow())
+
+    def waits_for_approval(self) -> bool:
+        """Return whether all else that can run before the approval has ended, its pods included."""
+        states = {run["spec"]["task"]: run["status"]["state"] for run in self.taskruns()}
+        waiting = {task for task, state in states.items() if state not in TERMINAL}
+        before = {str(task["name"]) for task in reference.TASKS} - {"report", "tell"}
+        pods = self.installation.items("pods", self.namespace)
+        live = [pod for pod in pods if pod.get("status", {}).get("phase") not in {"Succeeded", "Failed"}]
+        return waiting == {"ask"} and set(states) == before and not live
 
     def reach(self, notes: int) -> None:
         """Wait until so many processes of tasks have started, or the run has ended."""
@@ -74,7 +86,26 @@ class DisruptedRun:
         """Return what differs from a faultless run, and which notes are repeated."""
         runs = self.taskruns()
         found = reference.ending(self.workflow(), runs)
-        return reference.differences(found), reference.repeated(self.installation.notes(runs))
+        lost = [*reference.differences(found), *self._missing_objects(runs)]
+        return lost, reference.repeated(self.installation.notes(runs))
+
+    def _missing_objects(self, runs: list[Object]) -> list[str]:
+        """Return the files whose content the object store does not have."""
+        if self.installation.objects is None:
+            return []
+        store = self.installation.objects.store()
+        paths = [entry["path"] for page in store.list("objects/files/") for entry in page]
+        return [
+            f"the object of {run['metadata']['name']}, {file['name']}"
+            for run in runs
+            for file in run["status"].get("files", [])
+            if file["digest"]
+            not in {
+                sha256(bytes(store.get(path).bytes())).hexdigest()
+                for path in paths
+                if f"/{run['metadata']['uid']}/" in path
+            }
+        ]
 
     def _open(self) -> list[str]:
         return [run["metadata"]["name"] for run in self.taskruns() if run["status"]["state"] not in TERMINAL]

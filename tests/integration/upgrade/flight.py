@@ -29,6 +29,8 @@ class Flight:
     scenes: list[DisruptedRun] = field(default_factory=list)
     probes: list[str] = field(default_factory=list)
     schedule: str = ""
+    scheduled: float = 0.0
+    """When the Schedule was created, in seconds since the epoch."""
 
     def submit(self, image: str) -> None:
         """Start a reference run whose pods use the worker of this image."""
@@ -47,10 +49,15 @@ class Flight:
             "workflow": {"tasks": [_ALARM]},
         }
         body = manifest("Schedule", self.schedule, spec)
-        self.installation.request("POST", collection("schedules", self.namespace), body).expect(201)
+        created = self.installation.request("POST", collection("schedules", self.namespace), body).expect(201)
+        self.scheduled = times.epoch(created["metadata"]["creationTimestamp"])
 
     def stop_schedule(self) -> None:
-        """Let no further tick start a run."""
+        """Wait for the run of the last tick until now, and let no further tick start one."""
+        now = time.time()
+        self.installation.until(
+            lambda: (self.step(), max(self._ticks(), default=0) > now - _TICK)[1], "the last tick has started a run"
+        )
         path = f"{collection('schedules', self.namespace)}/{self.schedule}"
         ops = [{"op": "add", "path": "/spec/suspend", "value": True}]
         self.installation.request("PATCH", path, ops, content_type="application/json-patch+json").expect(200)
@@ -73,7 +80,8 @@ class Flight:
         judged = {scene.run: scene.judge() for scene in self.scenes}
         wrong = [f"{run}: {each}" for run, (lost, repeated) in judged.items() for each in (*lost, *repeated)]
         ticks = self._ticks()
-        expected = [ticks[0] + _TICK * number for number in range(len(ticks))]
+        first = ticks[0] if ticks[0] <= self.scheduled else int(self.scheduled) // _TICK * _TICK + _TICK
+        expected = [first + _TICK * number for number in range(len(ticks))]
         if ticks != expected:
             wrong.append(f"ticks {ticks} instead of {expected}")
         states = {run["metadata"]["name"]: run["status"]["state"] for run in self._workflows()}

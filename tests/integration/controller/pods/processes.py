@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from torpor_dev.offline import golang
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
 from torpor_wire import constants
@@ -31,6 +32,7 @@ _KILLED = 137
 _TERMINATION_SECONDS = 0.2
 _TERMINATION_LOG = "/dev/termination-log"
 _TOKEN = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest"}
+_TOOL = f"{constants.RUNTIME_FOLDER}/torpor-tool"
 _WORKERS = (["python", "-m", "torpor"], ["python3", "/torpor/start.py"])
 
 
@@ -76,13 +78,14 @@ class PodProcesses:
         command = container.get("command", [])
         argv = [word.replace(_TERMINATION_LOG, str(files.folder / "message")) for word in command]
         argv += [word.replace(_TERMINATION_LOG, str(files.folder / "message")) for word in container.get("args", [])]
+        (files.folder / "ca.crt").write_text(self._ca)
+        for source in _tokens(pod):
+            token = await retry(partial(self._create_token, pod, source))
+            (files.folder / source["path"]).write_text(token)
         if command in _WORKERS:
-            (files.folder / "ca.crt").write_text(self._ca)
-            for source in _tokens(pod):
-                token = await retry(partial(self._create_token, pod, source))
-                (files.folder / source["path"]).write_text(token)
             argv = [sys.executable, "-m", "tests.integration.controller.in_pod", str(files.folder)]
         else:
+            argv = _with_tool(argv, files.folder)
             with self.notes.open("a") as notes:
                 notes.write(f"{pod['metadata']['labels'][constants.LABEL_TASKRUN_UID]} {pod['metadata']['name']}\n")
         if files.stopped:
@@ -124,6 +127,13 @@ class PodProcesses:
             "KUBERNETES_SERVICE_PORT": str(self._server.port),
             ENV_NOTES: str(self.notes),
         }
+
+
+def _with_tool(argv: list[str], credentials: Path) -> list[str]:
+    """Return the command with the tool of this machine: no init container copies it, and no volume is mounted."""
+    if argv[0] != _TOOL:
+        return argv
+    return [str(golang.build(golang.TORPOR_TOOL)), argv[1], "--credentials", str(credentials), *argv[2:]]
 
 
 def _tokens(pod: Pod) -> Iterator[Mapping[str, Any]]:

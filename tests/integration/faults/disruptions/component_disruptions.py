@@ -134,7 +134,8 @@ def shift_clocks(scene: DisruptedRun) -> None:
     leader, triggerer = scene.installation.await_leader(), scene.installation.named("triggerer")[0]
     for component, offset in ((leader, "+60s"), (triggerer, "-60s")):
         component.kill()
-        component.start({"LD_PRELOAD": str(library), "FAKETIME": offset, "FAKETIME_DONT_FAKE_MONOTONIC": "1"})
+        libraries = " ".join(filter(None, [component.environment.get("LD_PRELOAD"), str(library)]))
+        component.start({"LD_PRELOAD": libraries, "FAKETIME": offset, "FAKETIME_DONT_FAKE_MONOTONIC": "1"})
     scene.finish()
     for component in (leader, triggerer):
         component.kill()

@@ -1,5 +1,6 @@
 """Disruptions of the control plane: API server and etcd, their answers, and their certificates."""
 
+import shutil
 import ssl
 import time
 from collections.abc import Callable
@@ -10,11 +11,14 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from tests.integration.faults import etcd
+from tests.integration.faults import etcd, reference
 from tests.integration.faults.proxy_faults import ProxyFault
+from tests.integration.faults.restore.etcd_restore import restore_etcd
 from tests.integration.faults.scene import DisruptedRun
 
 _AWAY = 4.0
+_REMEMBERED = 15.0
+"""Longer than aiohttp keeps the address of a name, which is ten seconds."""
 
 
 def kill_api_server(scene: DisruptedRun) -> None:
@@ -52,24 +56,51 @@ def reject_credentials(scene: DisruptedRun) -> None:
 
 
 def expire_certificate(scene: DisruptedRun) -> None:
-    """Serve task pods with a certificate that has expired, and then with the valid one again."""
+    """Let components and task pods connect again, to a certificate that has expired. Then the valid one is back."""
     scene.reach_any()
-    plane, context = scene.installation.plane, scene.installation.pods_tls
+    plane, context = scene.installation.plane, scene.installation.tls
     expired = _expired(plane.state / "pki", scene.installation.folder / "expired.crt")
     _load(context, expired, plane.state / "pki/apiserver.key")
-    end = time.monotonic() + _AWAY
-    scene.installation.until(lambda: (scene.step(), time.monotonic() >= end)[1], "the certificate is renewed")
+    _disturb(scene, {ProxyFault.CUT_WATCH: 0.5, ProxyFault.DROP: 0.5})
     _load(context, plane.state / "pki/apiserver.crt", plane.state / "pki/apiserver.key")
 
 
+def forget_names(scene: DisruptedRun) -> None:
+    """Let no host name have an address, and cut connections, for longer than clients remember an address."""
+    scene.reach_any()
+    names = scene.installation.names
+    assert names is not None, "the installation uses addresses"
+    with names.unknown():
+        _disturb(scene, {ProxyFault.CUT_WATCH: 0.5, ProxyFault.DROP: 0.5}, pods=False, seconds=_REMEMBERED)
+
+
+def restore_older_etcd(scene: DisruptedRun) -> None:
+    """Copy etcd's data while all that is left of the run waits, go on, and restore the copy."""
+    scene.approves = False
+    scene.installation.until(lambda: scene.step() or scene.waits_for_approval(), "only the approval is left")
+    copied = scene.installation.folder / f"etcd-{scene.run}"
+    etcd.copy(scene.installation.plane, copied)
+    scene.approves = True
+    reached = reference.NOTES - scene.random.randrange(2)
+    scene.reach(reached)
+    restore_etcd(scene.installation, copied, scene.namespace)
+    shutil.rmtree(copied)
+    scene.approved = False
+
+
 def _disturb(
-    scene: DisruptedRun, rates: dict[ProxyFault, float], *, pods: bool = True, then: Callable[[], object] = lambda: None
+    scene: DisruptedRun,
+    rates: dict[ProxyFault, float],
+    *,
+    pods: bool = True,
+    seconds: float = _AWAY,
+    then: Callable[[], object] = lambda: None,
 ) -> None:
     """Disturb requests for some seconds. `then` is called before the disturbance ends."""
     proxies = [proxy for proxy in scene.installation.proxies if pods or proxy is not scene.installation.pods]
     for proxy in proxies:
         proxy.rates = rates
-    end = time.monotonic() + _AWAY
+    end = time.monotonic() + seconds
     scene.installation.until(lambda: (scene.step(), time.monotonic() >= end)[1], "the disturbance ends")
     then()
     for proxy in proxies:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from tests.integration.faults.disruptions import component_disruptions as components
 from tests.integration.faults.disruptions import node_disruptions as nodes
 from tests.integration.faults.disruptions import server_disruptions as servers
+from tests.integration.faults.disruptions import storage_disruptions as storage
 from tests.integration.faults.proxy_faults import ProxyFault
 from tests.integration.faults.scene import DisruptedRun
 
@@ -14,13 +15,15 @@ from tests.integration.faults.scene import DisruptedRun
 class Disruption:
     """`strike` disrupts. `rates` disturb the requests of the whole run.
 
-    `relaunches`: a pod is replaced, and its user code starts again under the next launch.
+    `relaunches`: a pod is replaced, and its user code starts again under the next launch. `needs_root`: it fills a disk
+    that only root can mount.
     """
 
     what: str
     strike: Callable[[DisruptedRun], None] | None = None
     rates: Mapping[ProxyFault, float] | None = None
     relaunches: bool = False
+    needs_root: bool = False
 
 
 _RATE = 0.15
@@ -40,7 +43,7 @@ DISRUPTIONS: Mapping[str, Disruption] = {
         what="operators, triggerers and archive get 401 for seconds", strike=servers.reject_credentials
     ),
     "serving certificate expired": Disruption(
-        what="task pods find an expired certificate for seconds", strike=servers.expire_certificate
+        what="components and task pods find an expired certificate for seconds", strike=servers.expire_certificate
     ),
     "operator killed": Disruption(what="the leader is killed after a random write", strike=components.kill_leader),
     "triggerer killed": Disruption(
@@ -62,6 +65,12 @@ DISRUPTIONS: Mapping[str, Disruption] = {
     ),
     "etcd killed": Disruption(what="etcd is killed and restarted", strike=servers.kill_etcd),
     "etcd compacted": Disruption(what="etcd is compacted, and all watches are cut", strike=servers.compact_etcd),
+    "etcd restored": Disruption(
+        what="etcd gets the data of an earlier moment while the run goes on", strike=servers.restore_older_etcd
+    ),
+    "names unknown": Disruption(
+        what="the names of API server and database have no address for 15 seconds", strike=servers.forget_names
+    ),
     "archive killed": Disruption(
         what="the archive is killed and stays away for seconds", strike=components.kill_archive
     ),
@@ -70,6 +79,17 @@ DISRUPTIONS: Mapping[str, Disruption] = {
     ),
     "database full": Disruption(
         what="the database refuses new rows for lack of space for seconds", strike=components.fill_database
+    ),
+    "object store killed": Disruption(
+        what="the object store is killed and stays away for seconds", strike=storage.kill_object_store
+    ),
+    "object store full": Disruption(
+        what="the disk of the object store is full for seconds", strike=storage.fill_object_store, needs_root=True
+    ),
+    "operators' disk full": Disruption(
+        what="the disk of the operators' state folders is full for seconds",
+        strike=storage.fill_state_folders,
+        needs_root=True,
     ),
     "node lost": Disruption(what="a pod is lost with its node", strike=nodes.lose, relaunches=True),
     "node drained": Disruption(what="a pod is evicted by the API", strike=nodes.drain, relaunches=True),

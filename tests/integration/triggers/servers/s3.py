@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from obstore.store import S3Store
 from torpor_dev.offline import golang
@@ -39,22 +40,35 @@ class S3:
         )
 
 
+def variables(server: S3) -> dict[str, str]:
+    """The environment in which a program finds the server and may use it."""
+    return {
+        "AWS_ENDPOINT": server.endpoint,
+        "AWS_ALLOW_HTTP": "true",
+        "AWS_REGION": REGION,
+        "AWS_ACCESS_KEY_ID": ACCESS_KEY,
+        "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
+    }
+
+
 @contextmanager
-def started() -> Iterator[S3]:
+def started(data: Path | None = None) -> Iterator[S3]:
+    """Run a server. `data` is a new folder for its objects."""
     built = golang.build(golang.VERSITYGW)
     with process.folder() as folder:
         program = folder / "versitygw"
         shutil.copy(built, program)
         # Attributes beside the files, since not every file system keeps them.
-        for name in ("data", "data/" + BUCKET, "attributes"):
-            (folder / name).mkdir()
-            process.own(folder / name)
+        data = data or folder / "data"
+        for path in (data, data / BUCKET, folder / "attributes"):
+            path.mkdir()
+            process.own(path)
         port = free_port()
         server = ServerProcess(
             argv=[
                 str(program),
                 *("--port", f"127.0.0.1:{port}", "--region", REGION),
-                *("posix", "--sidecar", str(folder / "attributes"), str(folder / "data")),
+                *("posix", "--sidecar", str(folder / "attributes"), str(data)),
             ],
             port=port,
             folder=folder,
