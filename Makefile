@@ -57,8 +57,8 @@ attacks: venv ## what a careless or hostile neighbour does, on a control plane o
 fuzz: venv ## Workflows and TaskRuns of any shape that the schemas allow: make fuzz TORPOR_FUZZ_EXAMPLES=200
 	TORPOR_FUZZ_EXAMPLES=$(or $(TORPOR_FUZZ_EXAMPLES),100) $(BIN)/pytest tests/integration/controller/test_fuzz.py
 
-faults: venv ## each fault of API server, etcd, archive, database, node and processes once, and a kill after each write
-	$(BIN)/python -m tests.integration.faults --writes 200 $(BENCH)
+faults: venv ## each fault of API server, etcd, archive, database, node and processes once, and a kill after each write: docs/design/figures/faults.json
+	$(BIN)/python -m tests.integration.faults --writes 200 --into docs/design/figures/faults.json $(BENCH)
 
 soak: venv ## an hour of random faults: make soak BENCH="--minutes 20"; the report: docs/design/figures/soak.json
 	$(BIN)/python -m tests.integration.faults --minutes 60 --into docs/design/figures/soak.json $(BENCH)

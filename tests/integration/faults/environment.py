@@ -24,6 +24,7 @@ from tests.integration.faults import small_disk
 from tests.integration.faults.faulty_proxy import FaultyProxy
 from tests.integration.faults.host_names import HostNames
 from tests.integration.faults.installation import ProcessInstallation
+from tests.integration.faults.kube_controllers import KubeControllers
 from tests.integration.faults.node import ProcessNode
 from tests.integration.faults.release import CURRENT, SourceRelease
 from tests.integration.faults.small_disk import SmallDisk
@@ -162,6 +163,7 @@ async def _build(  # noqa: PLR0913, PLR0917
     pods = PodProcesses(api, folder=folder, server=pods_proxy.url, ca=authority)
     return ProcessInstallation(
         plane=plane,
+        controllers=KubeControllers.find(plane),
         node=ProcessNode(api=api, pods=pods, call=call),
         folder=folder,
         database=database,

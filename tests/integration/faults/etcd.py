@@ -45,8 +45,10 @@ def copy(plane: Plane, target: Path) -> None:
 
 
 def restore(plane: Plane, source: Path) -> None:
-    """Put back the copy: all processes of the control plane are killed, and started on it."""
-    names = (control_plane.CONTROLLERS, control_plane.API_SERVER, control_plane.ETCD)
+    """Put back the copy: etcd and the API server are killed, and started on it. The controllers are killed, too."""
+    if daemon.find(control_plane.CONTROLLERS, folder=plane.state) is not None:
+        _kill(plane, control_plane.CONTROLLERS)
+    names = (control_plane.API_SERVER, control_plane.ETCD)
     commands = {name: _kill(plane, name) for name in names}
     shutil.rmtree(plane.state / "etcd")
     shutil.copytree(source, plane.state / "etcd")

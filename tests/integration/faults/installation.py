@@ -24,6 +24,7 @@ from tests.integration.controller.stage import PYTHON, kubeconfig_of
 from tests.integration.faults.component import Component
 from tests.integration.faults.faulty_proxy import FaultyProxy
 from tests.integration.faults.host_names import API_SERVER, DATABASE, HostNames
+from tests.integration.faults.kube_controllers import KubeControllers
 from tests.integration.faults.node import ProcessNode
 from tests.integration.faults.proxy_faults import ProxyFault
 from tests.integration.faults.release import CURRENT, SourceRelease
@@ -53,6 +54,7 @@ class ProcessInstallation:
 
     plane: Plane
     node: ProcessNode
+    controllers: KubeControllers
     folder: Path
     database: Sqlite | Postgresql
     random: Random
@@ -214,6 +216,7 @@ class ProcessInstallation:
     def tend(self) -> None:
         """Start each component that has ended and is not held."""
         self.node.check()
+        self.controllers.tend()
         for component in self.components.values():
             if not component.alive and not component.held:
                 component.start()
