@@ -131,6 +131,26 @@ type serviceAccount struct {
 	TokenURI     string `json:"token_uri"`
 }
 
+// googleToken is the access token of a service account. A source may take longer than a token lives.
+type googleToken struct {
+	now      func() time.Time
+	exchange func(now time.Time) (string, error)
+	text     string
+	renewAt  time.Time
+}
+
+// current returns a token that lives long enough for the next request.
+func (g *googleToken) current() (string, error) {
+	if now := g.now(); g.text == "" || !now.Before(g.renewAt) {
+		text, err := g.exchange(now)
+		if err != nil {
+			return "", err
+		}
+		g.text, g.renewAt = text, now.Add(tokenSeconds*time.Second*3/4)
+	}
+	return g.text, nil
+}
+
 // accessToken exchanges the key of a service account for a token that can read objects.
 func accessToken(ctx context.Context, client *http.Client, keyFile string, now time.Time) (string, error) {
 	var account serviceAccount

@@ -105,7 +105,11 @@ func openObjectStore(ctx context.Context, client *http.Client, source objectSpec
 	case "gs":
 		store := &gcsStore{endpoint: endpoint, bucket: bucket}
 		if source.ServiceAccountKey != "" {
-			store.token, err = accessToken(ctx, client, secret(source.ServiceAccountKey), time.Now())
+			keyFile := secret(source.ServiceAccountKey)
+			store.token = &googleToken{now: time.Now, exchange: func(now time.Time) (string, error) {
+				return accessToken(ctx, client, keyFile, now)
+			}}
+			_, err = store.token.current()
 		}
 		return store, err
 	default:

@@ -223,6 +223,23 @@ func TestKeysAndTokensOfAzureAreUsed(t *testing.T) {
 	}
 }
 
+func TestATokenIsRenewedBeforeItEnds(t *testing.T) {
+	now, count := time.Unix(0, 0), 0
+	token := &googleToken{now: func() time.Time { return now }, exchange: func(time.Time) (string, error) {
+		count++
+		return fmt.Sprint("token ", count), nil
+	}}
+	for _, step := range []struct {
+		after time.Duration
+		want  string
+	}{{0, "token 1"}, {44 * time.Minute, "token 1"}, {45 * time.Minute, "token 2"}, {100 * time.Minute, "token 3"}} {
+		now = time.Unix(0, 0).Add(step.after)
+		if got, err := token.current(); got != step.want || err != nil {
+			t.Errorf("after %s: %q, %v; want %q", step.after, got, err, step.want)
+		}
+	}
+}
+
 func TestAKeyOfAServiceAccountIsExchangedForAToken(t *testing.T) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {

@@ -71,8 +71,9 @@ func (s *s3Store) page(from io.Reader) (objectPage, error) {
 
 // gcsStore is a bucket of Google Cloud Storage, by its JSON API.
 type gcsStore struct {
-	endpoint      *url.URL
-	bucket, token string
+	endpoint *url.URL
+	bucket   string
+	token    *googleToken // nil for a public object
 }
 
 func (g *gcsStore) object(key string) (*http.Request, error) {
@@ -90,10 +91,15 @@ func (g *gcsStore) listing(prefix, after string) (*http.Request, error) {
 func (g *gcsStore) request(key, encoded, query string) (*http.Request, error) {
 	folder := "/storage/v1/b/" + g.bucket + "/o"
 	request, err := objectRequest(g.endpoint, folder+key, folder+encoded, query)
-	if err == nil && g.token != "" {
-		request.Header.Set("Authorization", "Bearer "+g.token)
+	if err != nil || g.token == nil {
+		return request, err
 	}
-	return request, err
+	token, err := g.token.current()
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	return request, nil
 }
 
 func (g *gcsStore) page(from io.Reader) (objectPage, error) {

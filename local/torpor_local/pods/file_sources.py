@@ -25,12 +25,28 @@ _PIECE = 256 * 1024
 _HTTP_SECONDS = 60.0
 _GIT_SECONDS = 7200.0
 _REGION = "us-east-1"
+_BYTES_MAX = 10 << 30
+"""Bytes of an input, as in a pod."""
 
 Object = Mapping[str, Any]
 
 
 class SourceError(Exception):
     """A source cannot be fetched. The message is for the user."""
+
+
+class SourceLimit:
+    """The bytes that an input may still have."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._left = _BYTES_MAX
+
+    def take(self, size: int) -> None:
+        """Count bytes before they are written. Raises SourceError at the first that are too many."""
+        self._left -= size
+        if self._left < 0:
+            raise SourceError(f"{self._url} has more than {_BYTES_MAX:,} bytes")
 
 
 def variable_of(secret: str, key: str) -> str:
@@ -72,7 +88,9 @@ def _download(source: Object, target: Path) -> None:
         raise SourceError(f"{source['url']!r} does not begin with http:// or https://")
     digest = hashlib.sha256()
     with urllib.request.urlopen(source["url"], timeout=_HTTP_SECONDS) as response, target.open("wb") as file:  # noqa: S310
+        limit = SourceLimit(source["url"])
         while piece := response.read(_PIECE):
+            limit.take(len(piece))
             digest.update(piece)
             file.write(piece)
     _check_digest(source, digest.hexdigest())
@@ -89,14 +107,15 @@ def _fetch_object(source: Object, target: Path, secrets: Mapping[str, str]) -> N
 
     scheme, _, rest = source["url"].partition("://")
     bucket, _, key = rest.partition("/")
+    limit = SourceLimit(source["url"])
     try:
         store = _open(scheme, bucket, source, secrets)
         if key and not key.endswith("/"):
-            _check_digest(source, _copy(store, key, target))
+            _check_digest(source, _copy(store, key, target, limit))
             return
         found = [entry["path"] for page in obstore.list(store, key) for entry in page]
         for path in found:
-            _copy(store, path, _below(target, path.removeprefix(key)))
+            _copy(store, path, _below(target, path.removeprefix(key)), limit)
     except BaseError as error:
         raise SourceError(f"cannot fetch {source['url']}: {str(error).partition('?')[0]}") from error
     if not found:
@@ -109,7 +128,7 @@ def _below(folder: Path, name: str) -> Path:
     return folder / name
 
 
-def _copy(store: "ObjectStore", key: str, target: Path) -> str:
+def _copy(store: "ObjectStore", key: str, target: Path, limit: SourceLimit) -> str:
     """Write an object and return its SHA-256."""
     import obstore  # noqa: PLC0415
 
@@ -117,6 +136,7 @@ def _copy(store: "ObjectStore", key: str, target: Path) -> str:
     digest = hashlib.sha256()
     with target.open("wb") as file:
         for piece in obstore.get(store, key).stream(min_chunk_size=_PIECE):
+            limit.take(len(piece))
             digest.update(piece)
             file.write(piece)
     return digest.hexdigest()

@@ -18,8 +18,10 @@ from torpor_operator.taskrun.container_environment import literal, outcome_max
 from torpor_operator.taskrun.runtime_volume import PodParts
 
 _CREDENTIALS = "torpor-files-credentials"
-_SIZE = "12Gi"
-"""Of all inputs of a pod, and of what it writes to /files/out."""
+_FILE_GIB = 10
+"""What `torpor-tool` writes at most for an input, and room for each output in /files/out."""
+_SPARE_GIB = 2
+"""Room for what else the program writes to /files/out."""
 _FETCH = ["/torpor-tool", "fetch"]
 _NO_FILES = RunFiles()
 _NO_PARTS = PodParts()
@@ -45,9 +47,11 @@ def parts(taskrun: TaskRun, context: PodContext, chosen: PodFields) -> PodParts:
     fetched = [entry for entry in files.in_ if entry.config_map is None]
     mounted = [(f"{INPUT_VOLUME}{number}", entry) for number, entry in enumerate(files.in_) if entry.config_map]
     mounts = [{"name": FILES_VOLUME, "mountPath": entry.path, "subPath": f"in/{entry.name}"} for entry in fetched]
-    if any(output.path.startswith(f"{constants.FILES_FOLDER}/out/") for output in files.out):
+    written = [output for output in files.out if output.path.startswith(f"{constants.FILES_FOLDER}/out/")]
+    if written:
         mounts.append({"name": FILES_VOLUME, "mountPath": f"{constants.FILES_FOLDER}/out", "subPath": "out"})
-    volumes: list[dict[str, Any]] = [{"name": FILES_VOLUME, "emptyDir": {"sizeLimit": _SIZE}}] if mounts else []
+    size = f"{(len(fetched) + len(written)) * _FILE_GIB + _SPARE_GIB}Gi"
+    volumes: list[dict[str, Any]] = [{"name": FILES_VOLUME, "emptyDir": {"sizeLimit": size}}] if mounts else []
     archived = any(entry.origins for entry in fetched) and context.archive is not None
     if archived:
         volumes.append({"name": _CREDENTIALS, "projected": {"sources": [runtime_volume.ARCHIVE_TOKEN]}})

@@ -20,6 +20,7 @@ from torpor.triggers.support.metering import (
     NoResponseError,
     UnexpectedResponseError,
 )
+from torpor.triggers.workflow_end import RunFailedError
 from torpor_wire import canonical, constants, retry, transitions, typed_json
 from torpor_wire.reason import Reason
 
@@ -201,6 +202,9 @@ def from_exception(error: BaseException) -> Failed:
         case UnexpectedResponseError(status=status, retry_after=retry_after):
             details = retry.FailureDetails(http_status=status, retry_after=retry_after)
             return Failed(reason=Reason.UNEXPECTED_RESPONSE, message=error_text(error), details=details)
+        case RunFailedError():  # an expected end, of which people read the message, and not where it was raised
+            details = retry.FailureDetails(exceptions.class_name(error))
+            return Failed(reason=Reason.TRIGGER_FAILED, message=error_text(error), details=details)
         case _:
             part = error.__cause__ if isinstance(error, composite.PartFailedError) else None
             message = f"{type(error).__name__}: {error_text(error)}{_frame((part or error).__traceback__)}"

@@ -68,6 +68,20 @@ def test_an_object_and_a_prefix_are_fetched(endpoint: str, tmp_path: Path) -> No
 
 
 @pytest.mark.attack
+def test_a_source_has_no_more_bytes_than_in_a_pod(
+    endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_sources, "_BYTES_MAX", 5)
+    source = {"url": "s3://bucket/day/a b", "endpoint": endpoint}
+    file_sources.write({"object": source}, tmp_path / "small", {})
+    with pytest.raises(SourceError, match="has more than 5 bytes"):  # 3 bytes of each of two objects
+        file_sources.write({"object": source | {"url": "s3://bucket/day/"}}, tmp_path / "folder", {})
+    monkeypatch.setattr(file_sources, "_BYTES_MAX", 2)
+    with pytest.raises(SourceError, match="has more than 2 bytes"):
+        file_sources.write({"http": {"url": f"{endpoint}/bucket/day/sub/c"}}, tmp_path / "web", {})
+
+
+@pytest.mark.attack
 def test_an_object_never_leaves_its_folder(endpoint: str, tmp_path: Path) -> None:
     source = {"url": "s3://bucket/", "endpoint": endpoint}
     with pytest.raises(SourceError):

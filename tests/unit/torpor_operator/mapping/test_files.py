@@ -240,6 +240,24 @@ def test_the_init_container_has_only_the_token_for_the_archive() -> None:
     assert "/var/run/secrets/torpor.dev" not in mounts
 
 
+def test_an_input_from_elsewhere_brings_no_token_for_the_archive() -> None:
+    entry = {"name": "x", "from": {"http": {"url": "https://example.org/x"}}}
+    spec = pod(made(shell("a", files={"in": [entry]})), "a")["spec"]
+    assert "torpor-files-credentials" not in {volume["name"] for volume in spec["volumes"]}
+    (fetch,) = spec["initContainers"]
+    assert [mount["mountPath"] for mount in fetch["volumeMounts"]] == ["/files/in"]
+
+
+@pytest.mark.parametrize(("inputs", "outputs", "size"), [(1, 0, "12Gi"), (0, 1, "12Gi"), (2, 1, "32Gi")])
+def test_the_volume_of_files_has_room_for_each_of_them(inputs: int, outputs: int, size: str) -> None:
+    files = {
+        "in": [{"name": f"i{number}", "from": {"text": "x"}} for number in range(inputs)],
+        "out": [{"name": f"o{number}"} for number in range(outputs)],
+    }
+    volumes = {volume["name"]: volume for volume in pod(made(shell("a", files=files)), "a")["spec"]["volumes"]}
+    assert volumes["torpor-files"]["emptyDir"] == {"sizeLimit": size}
+
+
 def test_a_program_with_outputs_has_a_wrapper_and_writes_no_documents() -> None:
     world = made(makes())
     (main,) = pod(world, "make")["spec"]["containers"]

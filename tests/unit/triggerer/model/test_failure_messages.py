@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 from torpor.triggers import BaseTrigger
 from torpor.triggers.composite import PartFailedError
+from torpor.triggers.workflow_end import RunFailedError
 from torpor_triggerer.model import outcome
 from torpor_triggerer.model.outcome import Failed
 from torpor_triggerer.usercode import invoke
+from torpor_wire.reason import Reason
 
 
 class Parses:
@@ -52,6 +54,13 @@ async def test_a_failure_names_the_line_of_the_authors_trigger(trigger: Any, pla
     message = await message_of(trigger)
     assert " (at test_failure_messages.py:" in message
     assert f" in {place}, raised in decoder.py:" in message
+
+
+def test_a_run_that_failed_is_told_without_lines_of_code() -> None:
+    failed = outcome.from_exception(RunFailedError("Workflow x has failed: Error: task a: exit code 2"))
+    assert failed.message == "Workflow x has failed: Error: task a: exit code 2"
+    assert (failed.reason, failed.log) == (Reason.TRIGGER_FAILED, "")
+    assert (failed.details.exception or "").endswith("RunFailedError")
 
 
 def test_a_failed_part_of_all_of_names_the_line_of_that_part() -> None:
