@@ -25,6 +25,7 @@ from torpor_triggerer.network.sessions import Owner
 from torpor_triggerer.secrets.pool_keys import PoolKeys
 from torpor_triggerer.services.trigger_services import Backends
 from torpor_triggerer.settings import Settings
+from torpor_triggerer.sharding.namespace_owners import NamespaceOwners
 from torpor_triggerer.usercode.registry import BUILT_IN, Registry, TriggerClass, load
 from torpor_wire import constants, times, trigger
 
@@ -102,6 +103,8 @@ class TriggererFixture:
         """The kwargs of each odd trigger that was created."""
         self.readers: set[tuple[str, str]] = set()
         """Accounts and the Secrets that they may read."""
+        self.home = ""
+        """The namespace of the installation; replicas read which namespaces others serve only with one."""
         self.reviewing = True
         self.reviews: list[tuple[str, str]] = []
         self._sealing = sealing
@@ -144,6 +147,7 @@ class TriggererFixture:
             settings,
             trigger_log=self.trigger_log,
             pool_keys=PoolKeys(api, settings) if self._sealing else None,
+            owners=NamespaceOwners(api, home=self.home, namespaces=()) if self.home else None,
         )
         stopping = asyncio.Event()
         self._replicas[identity] = (asyncio.create_task(triggerer.run(stopping)), stopping, triggerer)

@@ -25,6 +25,7 @@ from torpor_triggerer.secrets.pool_keys import PoolKeys
 from torpor_triggerer.services import http
 from torpor_triggerer.services.trigger_services import Backends
 from torpor_triggerer.settings import Settings
+from torpor_triggerer.sharding.namespace_owners import NamespaceOwners
 from torpor_triggerer.usercode import registry
 
 EXIT_SECONDS = 20.0
@@ -58,7 +59,14 @@ async def serve(given: Settings, known: registry.Registry, trigger_log: TriggerL
             lends_identity=given.lend_identity,
             archive=ArchiveClient(),
         )
-        triggerer = Triggerer(backends, known, given, trigger_log=trigger_log, pool_keys=PoolKeys(backends.api, given))
+        triggerer = Triggerer(
+            backends,
+            known,
+            given,
+            trigger_log=trigger_log,
+            pool_keys=PoolKeys(backends.api, given),
+            owners=NamespaceOwners(backends.api, home=given.namespace, namespaces=given.namespaces),
+        )
         triggerer.metrics.add_process_metrics()
         checks = {"/healthz": triggerer.readiness_error, "/livez": triggerer.liveness_error}
         pages = {"/metrics": health_server.HealthPage(CONTENT_TYPE, triggerer.metrics.text)}

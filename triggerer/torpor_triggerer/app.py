@@ -6,7 +6,7 @@ crash; `stopping` is SIGTERM.
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from itertools import chain
 from typing import Any
 
@@ -43,6 +43,7 @@ from torpor_triggerer.services.trigger_services import Backends
 from torpor_triggerer.settings import Settings
 from torpor_triggerer.sharding import assignment
 from torpor_triggerer.sharding.membership import Membership
+from torpor_triggerer.sharding.namespace_owners import NamespaceOwners
 from torpor_triggerer.sharding.watches import ShardWatches
 from torpor_triggerer.usercode.registry import Registry
 
@@ -60,9 +61,11 @@ class Triggerer:
         *,
         trigger_log: TriggerLog | None = None,
         pool_keys: PoolKeys | None = None,
+        owners: NamespaceOwners | None = None,
         answer: Callable[[TriggerWait], Outcome | None] = unanswered,
     ) -> None:
         clock = backends.api.clock
+        self._owners = owners
         self._pool_keys = pool_keys
         self._settings = settings
         self._events = EventRecorder(backends.api, settings)
@@ -83,7 +86,7 @@ class Triggerer:
         deps = self._dependencies(backends, registry, trigger_log or TriggerLog(), answer)
         self._lifecycle = Lifecycle(deps, settings, on_timed=self._on_timed, on_due=self._on_due)
         self._watches = self._shard_watches(backends)
-        self._scheduler = Scheduler(self._lifecycle, settings.capacity, self._watches.find, clock.now)
+        self._scheduler = Scheduler(self._lifecycle, settings.capacity, self._find, clock.now)
         self._blocking_report = BlockingReport(self._scheduler, self._events, clock)
         self._progress, self._queue_progress = self._progress_reporters(clock)
         self._owned = 0
@@ -157,6 +160,8 @@ class Triggerer:
             ]
             if self._pool_keys is not None:
                 working.append(tasks.create_task(self._pool_keys.run()))
+            if self._owners is not None:
+                working.append(tasks.create_task(self._owners.run(self._on_owners)))
             if self._has_archive:
                 working.append(tasks.create_task(self._log_sender.run()))
             await stopping.wait()
@@ -230,6 +235,17 @@ class Triggerer:
         self._watches.want(frozenset(assignment.selector(self._settings.pool, shards) for shards in self._streams))
         for key in self._watches.shown_keys():
             self._scheduler.reconcile(key)
+
+    def _on_owners(self, namespaces: Collection[str]) -> None:
+        for key in self._watches.shown_keys():
+            if key.namespace in namespaces:
+                self._scheduler.reconcile(key)
+
+    def _find(self, key: ObjectKey) -> PackedWait | None:
+        """Return a wait as last seen; None also if another installation serves its namespace."""
+        if self._owners is not None and not self._owners.serves(key.namespace):
+            return None
+        return self._watches.find(key)
 
     def _on_unreadable(self, unreadable: Unreadable) -> None:
         self._events.warn_unreadable(

@@ -7,10 +7,10 @@ It does not protect writes, which are compare-and-sets: for some seconds after a
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Never
 
-from torpor_kubernetes.client import errors, events, lease
+from torpor_kubernetes.client import errors, events, installation_lease, lease
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.events import EventPoster
 from torpor_kubernetes.client.lease import LeaseConfig, ObservedLease
@@ -21,9 +21,6 @@ from torpor_wire.reason import Reason
 from torpor_operator.controller.namespaces import NamespaceUser
 
 _LOG = logging.getLogger(__name__)
-_INTERVAL = 20.0
-_DURATION = 60
-_SELECTOR = f"metadata.name={constants.INSTALLATION_LEASE}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,15 +29,6 @@ class NamespaceClaim:
 
     observed: ObservedLease
     uid: str
-
-
-def other_holder(observed: ObservedLease, home: str, now: float) -> str:
-    """The other installation that serves a namespace; empty if there is none.
-
-    The Lease counts for a minute at most. A longer duration does not keep a namespace.
-    """
-    seen = replace(observed, lease=replace(observed.lease, duration=min(observed.lease.duration, _DURATION)))
-    return "" if lease.may_acquire(seen, home, now) else observed.lease.holder
 
 
 class NamespaceClaims:
@@ -62,7 +50,7 @@ class NamespaceClaims:
     async def run(self, users: Sequence[NamespaceUser]) -> Never:
         """Hold the Leases of the namespaces, and read those of other installations, forever."""
         while True:
-            await self._api.clock.sleep(_INTERVAL)
+            await self._api.clock.sleep(installation_lease.INTERVAL)
             before = set(self._others)
             await self.refresh()
             _enqueue(users, before - set(self._others))
@@ -75,14 +63,16 @@ class NamespaceClaims:
             _LOG.warning("cannot read the Leases %s: %s", constants.INSTALLATION_LEASE, error.message)
             return
         now = self._api.clock.monotonic()
-        holders = {name: other_holder(claim.observed, self._home, now) for name, claim in claims.items()}
+        holders = {
+            name: installation_lease.other_holder(claim.observed, self._home, now) for name, claim in claims.items()
+        }
         others = {name: holder for name, holder in holders.items() if holder}
         for name in others.keys() - self._others.keys():
             await self._report(name, others[name], claims[name].uid)
         self._claims, self._others = claims, others
 
     async def _read(self) -> Mapping[str, NamespaceClaim]:
-        page = await self._api.list(LEASES, field_selector=_SELECTOR)
+        page = await self._api.list(LEASES, field_selector=installation_lease.SELECTOR)
         return {raw["metadata"]["namespace"]: self._observed(raw) for raw in page.items}
 
     async def _hold(self) -> Mapping[str, NamespaceClaim]:
@@ -99,10 +89,13 @@ class NamespaceClaims:
     async def _claim(self, namespace: str) -> NamespaceClaim:
         """Take or renew the Lease of a namespace, unless another installation holds it."""
         config = LeaseConfig(
-            namespace=namespace, name=constants.INSTALLATION_LEASE, identity=self._home, duration=_DURATION
+            namespace=namespace,
+            name=constants.INSTALLATION_LEASE,
+            identity=self._home,
+            duration=installation_lease.DURATION,
         )
         claim = await self._fetch(config)
-        if claim and other_holder(claim.observed, self._home, self._api.clock.monotonic()):
+        if claim and installation_lease.other_holder(claim.observed, self._home, self._api.clock.monotonic()):
             return claim
         try:
             await lease.acquire(self._api, config, claim.observed.lease if claim else None)

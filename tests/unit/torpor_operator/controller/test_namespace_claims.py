@@ -2,9 +2,10 @@
 
 import pytest
 from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.installation_lease import other_holder
 from torpor_kubernetes.client.lease import Lease, ObservedLease
 from torpor_kubernetes.client.resources import EVENTS, LEASES
-from torpor_operator.controller.namespace_claims import NamespaceClaims, other_holder
+from torpor_operator.controller.namespace_claims import NamespaceClaims
 from torpor_operator.controller.write_limits import WriteLimits
 from torpor_operator.settings import Settings
 from torpor_wire import constants
