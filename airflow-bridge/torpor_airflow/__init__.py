@@ -1,4 +1,4 @@
-"""The Airflow bridge: triggers and connections of Airflow's providers in Torpor, without an Airflow installation.
+"""The Airflow bridge: operators and triggers of Airflow's providers in Torpor, without an Airflow installation.
 
 Importing the package prepares the environment of Airflow, so import it before Airflow. The core knows nothing of it.
 """

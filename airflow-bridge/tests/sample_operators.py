@@ -1,0 +1,126 @@
+"""Operators for tests: each does one thing that an operator of Airflow may do."""
+
+import os
+import signal
+import time
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from airflow.providers.standard.triggers.temporal import TimeDeltaTrigger
+from airflow.sdk import BaseOperator, BaseSensorOperator, Connection, Variable, serde
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
+
+
+@dataclass
+class Rows:
+    """An object that only Airflow's serde can encode."""
+
+    count: int
+
+
+serde.allow_class(Rows)
+
+
+class TemplatedOperator(BaseOperator):
+    """Returns its rendered text."""
+
+    template_fields = ("text",)
+
+    def __init__(self, *, text: Any, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.text = text
+
+    def execute(self, context: Any) -> Any:
+        return self.text
+
+
+class PushingOperator(BaseOperator):
+    """Pushes an XCom beside its result."""
+
+    def execute(self, context: Any) -> Any:
+        context["ti"].xcom_push("rows", 3)
+        return "done"
+
+
+class RaisingOperator(BaseOperator):
+    """Raises an exception of Airflow, or of Python, by name."""
+
+    def __init__(self, *, error: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.error = error
+
+    def execute(self, context: Any) -> Any:
+        password = context["params"].get("password")
+        assert password != self.error
+        known = {"fail": AirflowFailException, "skip": AirflowSkipException, "retry": AirflowException}
+        raise known.get(self.error, ValueError)(f"because of {self.error}")
+
+
+class DeferringOperator(BaseOperator):
+    """Pushes an XCom, defers, and returns what it resumed with."""
+
+    def execute(self, context: Any) -> Any:
+        context["ti"].xcom_push("before", "the wait")
+        self.defer(
+            trigger=TimeDeltaTrigger(timedelta(milliseconds=10)),
+            method_name="resumed",
+            kwargs={"rows": Rows(count=3)},
+            timeout=timedelta(hours=1),
+        )
+
+    def resumed(self, context: Any, event: Any, rows: Any) -> Any:
+        return {"event": type(event).__name__, "rows": rows.count}
+
+
+class SleepingOperator(BaseOperator):
+    """Takes a minute."""
+
+    def execute(self, context: Any) -> Any:
+        time.sleep(60)
+
+
+class StoppedOperator(BaseOperator):
+    """Gets SIGTERM while it runs, and leaves a file when it is killed."""
+
+    def __init__(self, *, marker: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.marker = marker
+
+    def execute(self, context: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    def on_kill(self) -> None:
+        Path(self.marker).touch()
+
+
+class DatabaseOperator(BaseOperator):
+    """Opens a session of Airflow's database."""
+
+    def execute(self, context: Any) -> Any:
+        from airflow.utils.session import create_session  # noqa: PLC0415 - as providers do
+
+        with create_session() as session:
+            return session
+
+
+class ApiOperator(BaseOperator):
+    """Asks Airflow's API for another run."""
+
+    def execute(self, context: Any) -> Any:
+        return context["ti"].get_dr_count(dag_id="other")
+
+
+class SecretsOperator(BaseOperator):
+    """Returns the host of a connection, and a Variable."""
+
+    def execute(self, context: Any) -> Any:
+        return [Connection.get("web").host, Variable.get("region")]
+
+
+class PokingSensor(BaseSensorOperator):
+    """Is true at its third poke."""
+
+    def poke(self, context: Any) -> bool:
+        return bool(context["task_reschedule_count"] >= 2)

@@ -1,0 +1,154 @@
+"""The python task that runs an operator of Airflow: `python: torpor_airflow.operators:AirflowOperator`."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+from airflow.sdk import serde as airflow_serde
+from airflow.sdk.execution_time import comms
+from torpor import BaseOperator, Context, TaskFailed, TaskSkipped
+from torpor.triggers import Time
+from torpor_wire import canonical
+
+from torpor_airflow import serde
+from torpor_airflow.operators import call, deferral, runner, task_instance
+from torpor_airflow.operators.call import OperatorCall, ResumeMethod, SegmentState
+from torpor_airflow.operators.supervisor import InProcessSupervisor
+
+TRIGGER_TIMEOUT = ResumeMethod(method="__fail__", kwargs={"error": "Trigger timeout"})
+"""How Airflow resumes a task whose trigger did not fire in time."""
+
+
+class AirflowOperator(BaseOperator):
+    """Runs an operator or a sensor of Airflow. Its result is the XCom `return_value`, or all XComs if it pushes others.
+
+    Args:
+        operator: The class path.
+        arguments: The arguments of the class, without `task_id`.
+        params: What templates see as `params`.
+        logical_date: A moment such as `2026-11-26T06:00:00Z`: `ds`, `ts` and `logical_date` of templates.
+        data_interval: Its start and end.
+        connections: `SECRET/KEY` by connection, for the triggers of deferrable operators. The pod itself has
+            `AIRFLOW_CONN_…` variables.
+        downstream: The tasks after this one, for an operator that chooses between them.
+        xcoms: `xcom_<task>`: the result of another task, for `ti.xcom_pull`.
+    """
+
+    def __init__(  # noqa: PLR0913 - the arguments of a task are its fields
+        self,
+        *,
+        operator: str,
+        arguments: Mapping[str, Any] | None = None,
+        params: Mapping[str, Any] | None = None,
+        logical_date: str | None = None,
+        data_interval: Sequence[str] | None = None,
+        connections: Mapping[str, str] | None = None,
+        downstream: Sequence[str] = (),
+        **xcoms: Any,
+    ) -> None:
+        super().__init__()
+        unknown = [name for name in xcoms if not name.startswith(call.XCOM_PREFIX)]
+        if unknown:
+            raise TypeError(f"unexpected argument {unknown[0]!r}; results of other tasks are {call.XCOM_PREFIX}<task>")
+        interval = [call.parse_moment(each, "data_interval") for each in data_interval or ()]
+        self._connections = deferral.parse_connections(connections or {})
+        self._call = OperatorCall(
+            operator=operator,
+            arguments=arguments or {},
+            params=params or {},
+            logical_date=call.parse_moment(logical_date, "logical_date"),
+            data_interval=(interval[0], interval[1]) if len(interval) == 2 and all(interval) else None,  # type: ignore[arg-type]  # noqa: PLR2004
+            xcoms={name.removeprefix(call.XCOM_PREFIX): call.read_xcoms(value) for name, value in xcoms.items()},
+            downstream=tuple(downstream),
+        )
+        self._running: Any = None
+
+    def execute(self, context: Context, event: object = None) -> Any:  # noqa: ARG002 - the event of a `trigger:` of the task
+        """Run the operator from its beginning."""
+        return self._run(context, SegmentState(), None)
+
+    def resume(
+        self, context: Context, event: object, method: str, kwargs: dict[str, Any], state: dict[str, Any]
+    ) -> Any:
+        """Resume in a method of the operator, with the event of its trigger."""
+        return self._run(
+            context, SegmentState(**state), ResumeMethod(method=method, kwargs={**serde.decode(kwargs), "event": event})
+        )
+
+    def resume_late(self, context: Context, method: str, kwargs: dict[str, Any], state: dict[str, Any]) -> Any:  # noqa: ARG002 - those of `resume`
+        """Fail as Airflow does if the trigger did not fire in time: a sensor with `soft_fail` is skipped."""
+        return self._run(context, SegmentState(**state), TRIGGER_TIMEOUT)
+
+    def poke_again(self, context: Context, event: object, state: dict[str, Any]) -> Any:  # noqa: ARG002 - the event is only a time
+        """Execute a sensor in mode `reschedule` again."""
+        return self._run(context, SegmentState(**state), None)
+
+    def on_kill(self) -> None:
+        """Let the operator stop what it has started elsewhere."""
+        if self._running is not None:
+            self._running.task.on_kill()
+
+    def _run(self, context: Context, state: SegmentState, resume: ResumeMethod | None) -> Any:
+        operator = task_instance.build_operator(self._call, context)
+        instance = task_instance.build_task_instance(operator, self._call, context, state, resume)
+        self._running = instance
+        supervisor = InProcessSupervisor(context.task, self._call.xcoms, state.pushed, state.first_poke)
+        if resume is None and operator.start_from_trigger and operator.start_trigger_args is not None:
+            self._start_from_trigger(operator, instance, supervisor)
+        ended = runner.run(instance, supervisor)
+        self._raise_failure(ended)
+        match ended.message:
+            case comms.DeferTask():
+                self._defer(ended.message, SegmentState(pushed=supervisor.pushed))
+            case comms.RescheduleTask(reschedule_date=moment):
+                first = state.first_poke or instance.start_date
+                again = SegmentState(pushed=supervisor.pushed, first_poke=first, reschedules=state.reschedules + 1)
+                self.defer(trigger=Time(moment), method_name="poke_again", kwargs={"state": again.to_json()})
+        if self._call.downstream:
+            return call.chosen(self._call.downstream, supervisor.skipped)
+        return call.build_result({key: _result(value) for key, value in supervisor.pushed.items()})
+
+    def _raise_failure(self, ended: runner.SegmentEnd) -> None:
+        """Raise what the operator raised: the runtime knows Airflow's exceptions by name."""
+        if ended.is_skipped:
+            raise TaskSkipped(ended.skip_reason)
+        if ended.error is None:
+            return
+        final = not ended.may_retry and isinstance(ended.error, Exception)
+        if final and type(ended.error).__name__ not in {"AirflowFailException", "AirflowSensorTimeout"}:
+            raise TaskFailed(f"{type(ended.error).__name__}: {ended.error}") from ended.error
+        raise ended.error
+
+    def _defer(self, message: Any, state: SegmentState) -> NoReturn:
+        kwargs = airflow_serde.deserialize(message.trigger_kwargs)
+        next_kwargs = airflow_serde.deserialize(message.next_kwargs or {})
+        self._wait(message.classpath, kwargs, message.next_method, next_kwargs, message.trigger_timeout, state)
+
+    def _start_from_trigger(self, operator: Any, instance: Any, supervisor: InProcessSupervisor) -> NoReturn:
+        """Defer at once, with rendered arguments, as Airflow's scheduler does without a pod."""
+        start = operator.start_trigger_args
+        kwargs = runner.render(instance, supervisor, start.trigger_kwargs or {})
+        self._wait(start.trigger_cls, kwargs, start.next_method, start.next_kwargs or {}, start.timeout, SegmentState())
+
+    def _wait(  # noqa: PLR0913, PLR0917 - the parts of a deferral
+        self, class_path: str, kwargs: Any, method: str, next_kwargs: Any, timeout: Any, state: SegmentState
+    ) -> NoReturn:
+        ends = kwargs.get("end_from_trigger") is True
+        trigger = deferral.DeferredAirflowTrigger(class_path, kwargs, self._connections, ends_task=ends)
+        state_kwargs = {"method": method, "kwargs": serde.encode(next_kwargs), "state": state.to_json()}
+        self.defer(
+            trigger=trigger,
+            method_name="resume",
+            kwargs=state_kwargs,
+            timeout=timeout,
+            on_timeout=None if timeout is None else "resume_late",
+        )
+
+
+def _result(value: Any) -> Any:
+    """Return an XCom as a result: plain JSON if its object is, else the form of Airflow's serde."""
+    try:
+        decoded = airflow_serde.deserialize(value)
+        canonical.plain(decoded)
+    except (canonical.NotJsonError, ImportError, TypeError, ValueError, RecursionError):
+        return value
+    return decoded

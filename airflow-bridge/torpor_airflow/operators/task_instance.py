@@ -1,0 +1,104 @@
+"""Builds the operator, its DAG and Airflow's task instance from what the task of Torpor is given."""
+
+from datetime import UTC, datetime
+from typing import Any
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+from airflow.sdk import DAG, BaseOperator
+from airflow.sdk._shared.module_loading import import_string
+from airflow.sdk.api.datamodels._generated import DagRun, DagRunState, DagRunType, TIRunContext
+from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
+from airflow.sdk.serde import serialize
+from torpor import Context
+from torpor_wire import typed_json
+
+from torpor_airflow import serde
+from torpor_airflow.operators.call import OperatorCall, ResumeMethod, SegmentState
+
+TASK_FIELDS = {"task_id", "dag", "retries", "retry_delay", "trigger_rule", "pool", "queue"}
+"""Arguments of an operator that are fields of a task of Torpor."""
+
+
+class InvalidOperatorError(ValueError):
+    """The task names no operator, or gives it arguments that it does not take."""
+
+
+def build_operator(call: OperatorCall, context: Context) -> BaseOperator:
+    """Return the operator in a DAG of its own, with the downstream tasks of a branch. Raises InvalidOperatorError."""
+    operator_class = _load(call.operator)
+    ignored = sorted(TASK_FIELDS & call.arguments.keys())
+    if ignored:
+        raise InvalidOperatorError(f"argument {ignored[0]} of the operator is a field of the task, or its name")
+    with DAG(dag_id=context.workflow, schedule=None, params=dict(call.params), render_template_as_native_obj=False):
+        try:
+            operator = operator_class(task_id=context.task, **serde.decode(typed_json.decode(call.arguments)))
+        except TypeError as error:
+            raise InvalidOperatorError(f"{call.operator}: {error}") from error
+        for name in call.downstream:
+            operator.set_downstream(BaseOperator(task_id=name))
+    return operator
+
+
+def build_task_instance(
+    operator: BaseOperator, call: OperatorCall, context: Context, state: SegmentState, resume: ResumeMethod | None
+) -> RuntimeTaskInstance:
+    """Return the task instance of a segment, with the context that Airflow's API would send."""
+    now = datetime.now(UTC)
+    start, end = call.data_interval or (call.logical_date, call.logical_date)
+    run = DagRun(
+        dag_id=context.workflow,
+        run_id=context.workflow,
+        logical_date=call.logical_date,
+        data_interval_start=start,
+        data_interval_end=end,
+        run_after=call.logical_date or now,
+        start_date=now,
+        end_date=None,
+        run_type=DagRunType.MANUAL,
+        state=DagRunState.RUNNING,
+        consumed_asset_events=[],
+        partition_key=None,
+    )
+    given = TIRunContext(
+        dag_run=run,
+        task_reschedule_count=state.reschedules,
+        max_tries=0,
+        should_retry=True,  # Torpor decides on retries; Airflow says whether one is allowed
+        next_method=None if resume is None else resume.method,
+        next_kwargs=None if resume is None else serialize(dict(resume.kwargs)),
+    )
+    instance = RuntimeTaskInstance.model_construct(
+        id=_uuid(context),
+        task_id=operator.task_id,
+        dag_id=context.workflow,
+        run_id=context.workflow,
+        try_number=context.attempt,
+        dag_version_id=_uuid(context),
+        map_index=context.map_index,
+        task=operator,
+        bundle_instance=None,
+        start_date=now,
+        max_tries=0,
+        context_carrier=None,
+        hostname=None,
+        queue="default",
+    )
+    instance._ti_context_from_server = given  # noqa: SLF001 - as Airflow's own `parse` does
+    return instance
+
+
+def _load(path: str) -> Any:
+    try:
+        operator_class = import_string(path)
+    except ImportError as error:
+        raise InvalidOperatorError(f"there is no class {path} in this image: {error}") from error
+    if not (isinstance(operator_class, type) and issubclass(operator_class, BaseOperator)):
+        raise InvalidOperatorError(f"{path} is not an operator of Airflow")
+    return operator_class
+
+
+def _uuid(context: Context) -> UUID:
+    try:
+        return UUID(context.uid)
+    except ValueError:
+        return uuid5(NAMESPACE_URL, context.uid)
