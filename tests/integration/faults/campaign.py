@@ -79,7 +79,8 @@ class Campaign:
                 happened = any(each.is_set() for each in killed)
                 for proxy in self.installation.proxies:
                     proxy.on_write = None
-                self._judge(scene, f"{kind} killed at write {number}" if happened else "none", scene.run, began)
+                name = f"{kind} killed after a write" if happened else "none"
+                self._judge(scene, name, f"{self.seed}/{kind}/{number}", began)
             if not happened:
                 return number - step
         return last

@@ -16,7 +16,7 @@ from random import Random
 from typing import Any
 
 import urllib3
-from torpor_wire import constants
+from torpor_wire import constants, times
 
 from tests.integration.archive.databases import Postgresql, Sqlite
 from tests.integration.conftest import Answer, Server, collection
@@ -36,7 +36,8 @@ from tests.support.manifests import manifest
 from tests.support.ports import free_port
 
 SYSTEM = "torpor-system"
-LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{SYSTEM}/leases/torpor-operator"
+_LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{SYSTEM}/leases"
+LEASE = f"{_LEASES}/torpor-operator"
 TIMEOUT = 600.0
 _TOKEN = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest"}
 _TOKEN_SECONDS = 6 * 3600
@@ -72,6 +73,7 @@ class ProcessInstallation:
     """Whether the folder of an operator outlives its process, so that objects are quarantined: else its pod is new."""
     components: dict[str, Component] = field(default_factory=dict)
     archive_port: int = field(default_factory=free_port)
+    archive_health_port: int = field(default_factory=free_port)
     lease_seconds: int = 15
     """Of the operators' Lease. An upgrade hands it over; on a busy machine, a longer one is not lost meanwhile."""
 
@@ -120,7 +122,7 @@ class ProcessInstallation:
     def add_archive(self, name: str = "archive", release: SourceRelease | None = None) -> Component:
         port = str(self.archive_port)
         flags = ["--namespace", SYSTEM, "--url", f"https://127.0.0.1:{port}", "--port", port]
-        flags += ["--health-port", str(free_port()), "--retry-timeout", "5"]
+        flags += ["--health-port", str(self.archive_health_port), "--retry-timeout", "5"]
         flags += ["--kubeconfig", str(self.folder / f"{name}.kubeconfig")]
         database = self.database.url.replace("127.0.0.1", DATABASE) if self.names else self.database.url
         variables = {"DATABASE_URL": database}
@@ -142,6 +144,29 @@ class ProcessInstallation:
     def await_leader(self) -> Component:
         self.until(lambda: self.leader() is not None, "an operator leads")
         return self.leader() or self.await_leader()
+
+    def await_triggerer(self, name: str) -> None:
+        """Wait until a triggerer that has just been started is a member of its pool."""
+        started = time.time()
+        path = f"{_LEASES}/torpor-triggerer-default-{name}"
+
+        def is_member() -> bool:
+            renewed = self.get(path).body.get("spec", {}).get("renewTime")
+            return renewed is not None and times.epoch(renewed) > started
+
+        self.until(is_member, f"{name} has renewed its Lease")
+
+    def await_archive(self) -> None:
+        """Wait until the archive is ready."""
+
+        def is_ready() -> bool:
+            try:
+                url = f"http://127.0.0.1:{self.archive_health_port}/readyz"
+                return urllib3.request("GET", url, retries=False, timeout=10.0).status == 200
+            except urllib3.exceptions.HTTPError:
+                return False
+
+        self.until(is_ready, "the archive is ready")
 
     def disturb(self, rates: Mapping[ProxyFault, float]) -> None:
         """Let all proxies disturb requests at these rates."""

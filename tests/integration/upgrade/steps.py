@@ -30,13 +30,15 @@ def replace_archive(installation: ProcessInstallation, release: SourceRelease) -
     """End the archive, and start the other version on the same database."""
     installation.components["archive"].terminate()
     installation.add_archive("archive", release)
+    installation.await_archive()
 
 
 def replace_triggerers(installation: ProcessInstallation, release: SourceRelease) -> None:
-    """Replace the triggerers one after the other."""
+    """Replace the triggerers one after the other, each when the former one serves."""
     for component in installation.named("triggerer"):
         component.terminate()
         installation.add_triggerer(component.name, release)
+        installation.await_triggerer(component.name)
 
 
 def replace_operators(installation: ProcessInstallation, release: SourceRelease) -> None:
