@@ -11,6 +11,7 @@ from random import Random
 
 from torpor_dev.console import say
 
+from tests.integration.conftest import collection
 from tests.integration.faults import reference
 from tests.integration.faults.disruptions.component_disruptions import kill_after
 from tests.integration.faults.disruptions.table import DISRUPTIONS, Disruption
@@ -19,6 +20,7 @@ from tests.integration.faults.installation import ProcessInstallation, has_ended
 from tests.integration.faults.proxy_faults import ProxyFault
 from tests.integration.faults.report import FaultReport, Round
 from tests.integration.faults.scene import DisruptedRun
+from tests.support.manifests import manifest
 
 _NONE = Disruption(what="nothing")
 _QUIET = 1.5
@@ -118,8 +120,16 @@ class Campaign:
         namespace = open_namespace(installation, f"faults-{uuid.uuid4().hex[:8]}")
         installation.await_leader()
         installation.until(installation.archive_is_published, "the archive is published")
-        run = installation.submit(namespace, reference.TASKS)
-        yield DisruptedRun(installation=installation, namespace=namespace, run=run, random=Random(seed))
+        template = manifest("WorkflowTemplate", "child", reference.CHILD_TEMPLATE)
+        installation.request("POST", collection("workflowtemplates", namespace), template).expect(201)
+        run = installation.submit(namespace, reference.TASKS_AND_CHILD)
+        yield DisruptedRun(
+            installation=installation,
+            namespace=namespace,
+            run=run,
+            random=Random(seed),
+            expected=reference.FAULTLESS_WITH_CHILD,
+        )
         installation.request("DELETE", f"/api/v1/namespaces/{namespace}")
 
     def _judge(self, scene: DisruptedRun, name: str, seed: str, began: float) -> Round:
@@ -128,7 +138,7 @@ class Campaign:
         judged = Round(disruption=name, seed=seed, seconds=seconds, lost=lost, repeated=repeated)
         self.report.rounds.append(judged)
         self.report.checks += scene.checks
-        self.report.taskruns += len(reference.FAULTLESS.taskruns)
+        self.report.taskruns += len(scene.expected.taskruns) + len(scene.expected.children)
         wrong = "" if judged.right else f": lost {lost}, repeated {repeated}"
         say(f"{name}, {seconds:.0f} s{wrong}")
         self.after_round(self.count())

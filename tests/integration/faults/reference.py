@@ -48,8 +48,11 @@ TASKS: tuple[Object, ...] = (
     ),
     python("tell", "echo", hook="end", args={"state": "${run.state}"}),
 )
+CHILD_TEMPLATE: Object = {"workflow": {"image": "tests", "tasks": [python("only", "echo")]}}
+TASKS_AND_CHILD: tuple[Object, ...] = (*TASKS, {"name": "child", "run": {"templateRef": {"name": "child"}}})
+"""With a task that v0.1.0 does not have. It is a run of the template."""
 NOTES = 16
-"""Processes that run user code in a faultless run."""
+"""Processes that run user code in a faultless run, without that of the child."""
 _REPORT = {"loads": [0, 10, 20], "rows": 3, "kept": "1s", "size": 100_000, "approved": True}
 
 
@@ -60,6 +63,7 @@ class Ending(NamedTuple):
     tasks: Mapping[str, str]
     taskruns: Mapping[str, tuple[str, int, int]]
     files: Mapping[str, int]
+    children: Mapping[str, object]
     report: object
     told: object
 
@@ -85,19 +89,30 @@ FAULTLESS = Ending(
         "tell": ("Succeeded", 1, 0),
     },
     files={"table": 1_200_000},
+    children={},
     report=_REPORT,
     told={"state": "Succeeded"},
 )
 
+FAULTLESS_WITH_CHILD = FAULTLESS._replace(
+    tasks={**FAULTLESS.tasks, "child": "Succeeded"},
+    taskruns={**FAULTLESS.taskruns, "child": ("Succeeded", 1, 0)},
+    children={"0": ("Succeeded", {"only": ("Succeeded", 1, 0)})},
+)
 
-def ending(workflow: Object, taskruns: Iterable[Object]) -> Ending:
-    """Return the end of a run, from its objects."""
+
+def ending(
+    workflow: Object, taskruns: Iterable[Object], children: Iterable[tuple[Object, Iterable[Object]]] = ()
+) -> Ending:
+    """Return the end of a run, from its objects. `children` are the runs of its tasks, with their TaskRuns."""
     status, runs = workflow.get("status", {}), {_key(run): run["status"] for run in taskruns}
+    ends = [ending(child, child_runs) for child, child_runs in children]
     return Ending(
         workflow=str(status.get("state")),
         tasks={task["name"]: task["state"] for task in status.get("tasks", [])},
         taskruns={key: (run["state"], run["attempt"], run["segment"]) for key, run in sorted(runs.items())},
         files={file["name"]: file["size"] for run in runs.values() for file in run.get("files", [])},
+        children={str(number): (end.workflow, end.taskruns) for number, end in enumerate(ends)},
         report=json.loads(runs.get("report", {}).get("result") or "null"),
         told=json.loads(runs.get("tell", {}).get("result") or "null"),
     )

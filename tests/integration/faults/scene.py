@@ -19,12 +19,16 @@ _MERGE = "application/merge-patch+json"
 
 @dataclass(kw_only=True, eq=False)
 class DisruptedRun:
-    """`checks` counts how often the invariants were checked. `approves`: an approval is answered when it waits."""
+    """`checks` counts how often the invariants were checked. `approves`: an approval is answered when it waits.
+
+    `expected` is the end of a faultless run.
+    """
 
     installation: ProcessInstallation
     namespace: str
     run: str
     random: Random
+    expected: reference.Ending = reference.FAULTLESS
     checks: int = 0
     approves: bool = True
     approved: bool = field(default=False)
@@ -34,6 +38,14 @@ class DisruptedRun:
 
     def workflow(self) -> Object:
         return self.installation.workflow(self.namespace, self.run)
+
+    def children(self) -> list[tuple[Object, list[Object]]]:
+        """The runs that tasks of the run are, with their TaskRuns."""
+        if not self.expected.children:
+            return []
+        runs = self.installation.items("workflows", self.namespace)
+        children = [run for run in runs if run["spec"].get("parent", {}).get("workflow") == self.run]
+        return [(run, self.installation.taskruns(self.namespace, run["metadata"]["name"])) for run in children]
 
     def running_pods(self) -> list[Object]:
         """The pods of the run whose containers run."""
@@ -62,7 +74,7 @@ class DisruptedRun:
         """Return whether all else that can run before the approval has ended, its pods included."""
         states = {run["spec"]["task"]: run["status"]["state"] for run in self.taskruns()}
         waiting = {task for task, state in states.items() if state not in TERMINAL}
-        before = {str(task["name"]) for task in reference.TASKS} - {"report", "tell"}
+        before = set(self.expected.tasks) - {"report", "tell"}
         pods = self.installation.items("pods", self.namespace)
         live = [pod for pod in pods if pod.get("status", {}).get("phase") not in {"Succeeded", "Failed"}]
         return waiting == {"ask"} and set(states) == before and not live
@@ -85,9 +97,11 @@ class DisruptedRun:
     def judge(self) -> tuple[list[str], list[str]]:
         """Return what differs from a faultless run, and which notes are repeated."""
         runs = self.taskruns()
-        found = reference.ending(self.workflow(), runs)
-        lost = [*reference.differences(found), *self._missing_objects(runs)]
-        return lost, reference.repeated(self.installation.notes(runs))
+        children = self.children()
+        found = reference.ending(self.workflow(), runs, children)
+        lost = [*reference.differences(found, self.expected), *self._missing_objects(runs)]
+        everything = [*runs, *(run for _, child_runs in children for run in child_runs)]
+        return lost, reference.repeated(self.installation.notes(everything))
 
     def _missing_objects(self, runs: list[Object]) -> list[str]:
         """Return the files whose content the object store does not have."""

@@ -40,3 +40,10 @@ def test_a_lost_task_and_another_attempt_are_differences() -> None:
 
 def test_a_second_process_of_one_launch_is_repeated() -> None:
     assert reference.repeated(["uid 1 0 0", "uid 1 0 1", "uid 1 0 0"]) == ["uid 1 0 0"]
+
+
+def test_a_second_run_of_one_task_is_a_difference() -> None:
+    once = reference.FAULTLESS_WITH_CHILD
+    twice = once._replace(children={"0": once.children["0"], "1": ("Succeeded", {})})
+
+    assert reference.differences(twice, once) == ["children 1: ('Succeeded', {}) instead of None"]
