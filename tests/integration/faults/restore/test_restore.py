@@ -106,10 +106,12 @@ def test_an_older_archive_lacks_results_until_their_task_is_cleared(
         _ASK | {"after": ["large"]},
         {"name": "size", "python": f"{_TASKS}:size", "args": {"value": "${tasks.large.result}"}, "after": ["ask"]},
     ]
-    run = RestoredRun(installation=installation, namespace=namespace, name=installation.submit(namespace, tasks))
     # As the page does it: a copy of a database that is in use.
     with sqlite3.connect(database.path) as source, sqlite3.connect(tmp_path / "backup.db") as target:
         source.backup(target)
+    source.close()
+    target.close()
+    run = RestoredRun(installation=installation, namespace=namespace, name=installation.submit(namespace, tasks))
     run.await_states({"large": "Succeeded", "ask": "Deferred"})
 
     with stopped(installation, "archive"):
