@@ -29,6 +29,7 @@ from torpor_triggerer.sharding.namespace_owners import NamespaceOwners
 from torpor_triggerer.usercode.registry import BUILT_IN, Registry, TriggerClass, load
 from torpor_wire import constants, times, trigger
 
+from tests.support.cluster_accounts import ClusterAccounts
 from tests.support.fake_api import FakeApi, VirtualClock, settle
 from tests.support.triggers.bad_triggers import Log, Odd, OddClock
 
@@ -116,6 +117,7 @@ class TriggererFixture:
             labels = {constants.LABEL_POOL: "default"}
             metadata = {"name": "torpor-seal-default", "namespace": "torpor-system", "labels": labels}
             self.fake.put(resource, {"metadata": metadata})
+        self.accounts = ClusterAccounts(self.fake)
         self.web = FakeHttpClient()
         self.classes: dict[str, Any] = {}
         """Classes registered in addition to the odd ones, by name."""
@@ -140,7 +142,8 @@ class TriggererFixture:
         rng = random.Random(f"{self._seed}/{identity}")
         api = Api(self.fake, self.clock, jitter=rng.random)
         settings = Settings(identity=identity, **self._settings)
-        self.backends = Backends(api=api, evaluator=InProcess(), web=self.web, archive=self.archive)
+        used = {"archive": self.archive, "as_account": self.accounts.as_account}
+        self.backends = Backends(api=api, evaluator=InProcess(), web=self.web, **used)  # type: ignore[arg-type]
         triggerer = Triggerer(
             self.backends,
             self.registry(),
@@ -176,6 +179,8 @@ class TriggererFixture:
 
     async def _request(self, method: str, path: str, **given: Any) -> Response:
         """Answer as the API server, with the authorizer's decision on who may read a Secret."""
+        if "/serviceaccounts/" in path:
+            return self.accounts.answer(path)
         if not path.endswith("/subjectaccessreviews"):
             return await self._answer(method, path, **given)
         if not self.reviewing:

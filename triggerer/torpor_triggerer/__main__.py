@@ -23,6 +23,7 @@ from torpor_triggerer.network.connections import OutboundNetwork
 from torpor_triggerer.reporting.metrics import CONTENT_TYPE
 from torpor_triggerer.secrets.pool_keys import PoolKeys
 from torpor_triggerer.services import http
+from torpor_triggerer.services.account_transport import AccountTransports
 from torpor_triggerer.services.trigger_services import Backends
 from torpor_triggerer.settings import Settings
 from torpor_triggerer.sharding.namespace_owners import NamespaceOwners
@@ -58,6 +59,7 @@ async def serve(given: Settings, known: registry.Registry, trigger_log: TriggerL
             folders=given.folder,
             lends_identity=given.lend_identity,
             archive=ArchiveClient(),
+            as_account=AccountTransports(transport, SystemClock()).transport_for,
         )
         triggerer = Triggerer(
             backends,

@@ -25,7 +25,7 @@ _FIELD = re.compile(
     r"|(?P<kind>args|trigger|run\.params|http|pod\.env|container\.env)(?:: |\.)(?P<name>[^:]+):"
     r"|expand (?P<expand>\w+):|files\.(?P<files>in|out) (?P<file>\w+): (?P<path>path)?"
     r"|(?P<pod>(?:pod|container\.steps)[.\[][^:]+):"
-    r"|(?P<field>when|expandKwargs|displayName|image|container\.(?:command|args|script|interpreter|result)|result|failWhen"
+    r"|(?P<field>when|expandKwargs|displayName|image|container\.(?:command|args|script|interpreter|result)|object\.(?:manifest|until|failWhen|result)|result|failWhen"
     r"|retries\.when):"
 )
 _RESULT = ("spec: result: ", "spec.result ")
@@ -39,6 +39,10 @@ _VALID: Mapping[str, Any] = {
     "container.script": "x",
     "container.interpreter": ["x"],
     "container.result": "stdout",
+    "object.manifest": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}},
+    "object.until": "true",
+    "object.failWhen": "false",
+    "object.result": "object",
     "image": "x",
     "result": "event",
     "failWhen": "false",

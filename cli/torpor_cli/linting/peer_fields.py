@@ -39,7 +39,9 @@ _ELSEWHERE: Mapping[str, Mapping[str, str]] = {
         "workspaces": _FILES,
     },
     "tasks": {
-        **dict.fromkeys(("template", "taskRef", "taskSpec"), '"container", "python", "trigger", "run" or "http"'),
+        **dict.fromkeys(
+            ("template", "taskRef", "taskSpec"), '"container", "python", "trigger", "run", "object" or "http"'
+        ),
         "arguments": '"args"',
         "inputs": '"args" or "files.in"',
         "daemon": '"pod.sidecars"',

@@ -3,6 +3,7 @@
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
+from torpor_wire import constants
 from torpor_wire.enums import Hook, Runtime, TriggerRule
 
 from torpor_crds.models.argument import Expansion
@@ -21,6 +22,7 @@ from torpor_crds.models.base import (
 )
 from torpor_crds.models.bodies import http_task
 from torpor_crds.models.bodies.http_task import HttpTask
+from torpor_crds.models.bodies.object_task import ObjectTask
 from torpor_crds.models.files import TaskFiles
 from torpor_crds.models.metrics import MetricList
 from torpor_crds.models.pod_fields import PodFields
@@ -51,7 +53,7 @@ class TriggerTask(Model):
 
 
 class Task(Model):
-    """A task: a Python function in a pod, a container, or without a pod a trigger, a run of a template, a request."""
+    """A task: a Python function in a pod, a container, or without a pod a trigger, a run, an object, a request."""
 
     name: Annotated[
         Identifier,
@@ -119,6 +121,14 @@ class Task(Model):
     http: Annotated[
         HttpTask | None,
         Field(description="An HTTP request, instead of a program. The task has no pod: the triggerer sends it."),
+    ] = None
+    object_: Annotated[
+        ObjectTask | None,
+        Field(
+            alias="object",
+            description="An object of the cluster, such as a Job or a SparkApplication, instead of a program. The task "
+            "has no pod, and acts with the rights of a ServiceAccount of the namespace.",
+        ),
     ] = None
     result: Annotated[
         Expression | None,
@@ -250,10 +260,12 @@ class Task(Model):
 
     @property
     def wait(self) -> TriggerTask | None:
-        """What the task waits for without a pod: its trigger, the end of its run, or the response to its request."""
+        """What the task waits for without a pod: its trigger, its run, its object, or a response."""
         if self.http is not None:
             whole = {"as_result": True} if self.result is None and self.fail_when is None else {}
             return TriggerTask(class_name=http_task.CLASS_NAME, kwargs=self.http.kwargs() | whole)
+        if self.object_ is not None:
+            return TriggerTask(class_name=constants.OBJECT_TASK, timeout=self.object_.timeout)
         if self.run is None:
             return self.trigger
         kwargs: dict[str, Any] = {"state": "succeeded"} | ({"whole": True} if self.result is None else {})

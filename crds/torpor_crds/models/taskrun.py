@@ -34,6 +34,7 @@ from torpor_crds.models.base import (
     Retries,
 )
 from torpor_crds.models.bodies import http_task
+from torpor_crds.models.bodies.object_task import ObjectCall
 from torpor_crds.models.files import RunFiles, StoredFile
 from torpor_crds.models.history import TaskRunHistory
 from torpor_crds.models.notify import NotificationOf
@@ -133,6 +134,10 @@ class TaskRunSpec(Model):
     run: Annotated[
         ChildRun | None, Field(description="The run that the operator starts first. `trigger` waits for its end.")
     ] = None
+    object_: Annotated[
+        ObjectCall | None,
+        Field(alias="object", description="Object that the triggerer creates, changes or waits for."),
+    ] = None
     result: Annotated[Expression | None, Field(description="CEL over `event`: the result of a trigger task.")] = None
     fail_when: Annotated[Expression | None, Field(description="CEL over `event`: if true, a trigger task fails.")] = (
         None
@@ -169,9 +174,9 @@ class TaskRunSpec(Model):
 
     @property
     def holds_slot_deferred(self) -> bool:
-        """Whether its deferral causes something elsewhere, a run or a request, and so holds a slot of its run."""
+        """Whether its deferral causes something elsewhere, and so holds a slot: a run, an object or a request."""
         is_request = self.trigger is not None and self.trigger.class_name == http_task.CLASS_NAME
-        return self.run is not None or is_request
+        return self.run is not None or self.object_ is not None or is_request
 
     @property
     def group_path(self) -> tuple[int, ...]:

@@ -39,10 +39,10 @@ def _path(spec: object) -> tuple[int, ...]:
 
 
 def _kind(spec: object) -> str:
-    """What the instance runs: python, container, run, http, or trigger for a wait without a pod."""
+    """What the instance runs: python, container, run, object, http, or trigger for a wait without a pod."""
     body = json_fields.fields(spec)
     own = "http" if json_fields.fields(body.get("trigger")).get("class") == _HTTP_CALL else "trigger"
-    return next((kind for kind in ("python", "container", "run") if body.get(kind) is not None), own)
+    return next((kind for kind in ("python", "container", "run", "object") if body.get(kind) is not None), own)
 
 
 def _seconds(value: object) -> float:

@@ -11,6 +11,9 @@ from torpor_wire.state import TASK_BROKEN, TASK_ENDED, TaskState
 from torpor_views import json_fields, task_graph
 from torpor_views.json_fields import Fields
 
+_BODIES = ("python", "container", "run", "object", "http")
+"""The bodies of a task by their fields; a task with none of them is a trigger."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskCounts:
@@ -43,9 +46,9 @@ class GroupView:
 class TaskView:
     """A task: what the spec says, and its entry in the Workflow status.
 
-    `kind`: python, container, run, http, or trigger for a wait without a pod. `groups`: the groups that contain it,
-    outermost first. `upstream`: the tasks that its rule counts. `before`: `upstream` and the tasks that produce the
-    lists of its groups. `source`: the ConfigMap with the code of a python task; empty if its image has it.
+    `kind`: python, container, run, object, http, or trigger for a wait without a pod. `groups`: the groups that
+    contain it, outermost first. `upstream`: the tasks that its rule counts. `before`: `upstream` and the tasks that
+    produce the lists of its groups. `source`: the ConfigMap with the code of a python task; empty if its image has it.
     `containers`: those of its pod beside its own, in their order. `code`: the function, or the body as JSON. `state`
     is None for a state that this version does not know; `word` is the state as written.
     """
@@ -93,7 +96,7 @@ class TaskView:
     @property
     def needs_pod(self) -> bool:
         """Whether its instances run in pods."""
-        return self.kind not in {"trigger", "run", "http"}
+        return self.kind not in {"trigger", "run", "object", "http"}
 
 
 def parse_groups(spec: Fields) -> tuple[GroupView, ...]:
@@ -116,7 +119,7 @@ def _task(name: str, spec: Fields, body: Fields, entry: Fields, graph: task_grap
     word = text(entry.get("state")) or TaskState.PENDING
     return TaskView(
         name=name,
-        kind=next((kind for kind in ("python", "container", "run", "http") if body.get(kind) is not None), "trigger"),
+        kind=next((kind for kind in _BODIES if body.get(kind) is not None), "trigger"),
         mapped=bool(body.get("expand")) or body.get("expandKwargs") is not None,
         groups=graph.chains.get(name, ()),
         upstream=graph.upstream.get(name, ()),
@@ -159,5 +162,7 @@ def _code(body: Fields) -> str:
     """What the task runs, for comparison."""
     if function := json_fields.text(body.get("python")):
         return function
-    program = body.get("container") or body.get("run") or body.get("http") or body.get("trigger") or ""
+    program = (
+        body.get("container") or body.get("run") or body.get("object") or body.get("http") or body.get("trigger") or ""
+    )
     return json.dumps(program, sort_keys=True, default=str)

@@ -18,6 +18,35 @@ class Runtime(StrEnum):
     IMAGE = "Image"
 
 
+class ObjectAction(StrEnum):
+    """What an object task does with its object (ADR 0075)."""
+
+    CREATE = "create"
+    APPLY = "apply"
+    PATCH = "patch"
+    DELETE = "delete"
+    GET = "get"
+
+
+class DeleteOnEnd(StrEnum):
+    """The ends of an object task after which its object is deleted. A timeout counts as a failure and as a cancel."""
+
+    ALWAYS = "Always"
+    ON_SUCCESS = "OnSuccess"
+    ON_FAILURE = "OnFailure"
+    ON_CANCEL = "OnCancel"
+    NEVER = "Never"
+
+
+class ObjectEnd(StrEnum):
+    """How an attempt of an object task ended."""
+
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    TIMED_OUT = "TimedOut"
+    CANCELLED = "Cancelled"
+
+
 class ProgramResult(StrEnum):
     """What of a container's program is its result, apart from a file (ADR 0060)."""
 

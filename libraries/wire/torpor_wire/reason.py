@@ -41,6 +41,10 @@ class Reason(StrEnum):
     DEFERRAL_TIMEOUT = "DeferralTimeout"
     FAIL_WHEN = "FailWhen"
     FAILED_BY_EVENT = "FailedByEvent"  # the trigger yielded TaskFailedEvent
+    OBJECT_FORBIDDEN = "ObjectForbidden"  # the account of an object task may not act on its object
+    OBJECT_TAKEN = "ObjectTaken"  # another object has the name, or another field manager owns a field
+    OBJECT_REFUSED = "ObjectRefused"  # the API server refused the object, or has no such kind
+    OBJECT_DELETED = "ObjectDeleted"  # the object was deleted while its task waited
     SECRET_FORBIDDEN = "SecretForbidden"  # noqa: S105 - a word
     FIRE_FORBIDDEN = "FireForbidden"  # the triggerers of the pool may not fire in the namespace of the TaskRun
     FORBIDDEN = "Forbidden"  # the ServiceAccount of the pod has no role to claim the TaskRun

@@ -16,7 +16,7 @@ SETTINGS = frozenset({"interval", "poke_interval", "timeout"})
 """Arguments about how to poll. Deferrals that differ only in these share a key (the exec fields of AIP-17)."""
 
 APPROVAL = "approval"
-ALONE = frozenset({APPROVAL, "http_call", "mail", "notification", "webhook"})
+ALONE = frozenset({APPROVAL, "http_call", "mail", "notification", constants.OBJECT_TASK, "webhook"})
 """Classes whose event or effect belongs to one TaskRun, so they are never shared."""
 
 SEVERAL = frozenset({"any_of", "all_of"})
@@ -257,6 +257,8 @@ def describe(class_name: str, kwargs: Mapping[str, canonical.Json]) -> str:
             return in_one_line(word.join(f"({words})" if several else words for several, words in parts))
         case "cron":
             kwargs = {name: value for name, value in kwargs.items() if name not in {"after", "delay"}}
+        case constants.OBJECT_TASK:
+            return in_one_line(*(str(kwargs.get(name) or "") for name in ("action", "kind", "name")))
         case "notification":
             return in_one_line(f"notification to {kwargs.get('service')}: {kwargs.get('title', '')}")
         case "http_call":

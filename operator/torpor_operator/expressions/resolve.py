@@ -29,6 +29,7 @@ _SCRIPT_HINT = (
     "values in args or container.env"
 )
 EVENT_ROOTS = frozenset({"event", PARAMS, RUN})
+OBJECT_ROOTS = frozenset({"object"})
 RETRY_ROOTS = frozenset({"attempt", "exitCode", "httpStatus", "reason", "message", "exception"})
 
 
@@ -81,6 +82,11 @@ def _of_wait(task: Task) -> Iterator[LocatedExpression]:
         yield from _located(f"http.{name}", value, INSTANCE_ROOTS)
     for name, value in task.run.params.items() if task.run is not None else ():
         yield from _located(f"run.params: {name}", value, INSTANCE_ROOTS)
+    if (body := task.object_) is not None:
+        yield from _located("object.manifest", body.manifest, INSTANCE_ROOTS)
+        for field, text in (("until", body.until), ("failWhen", body.fail_when), ("result", body.result)):
+            if text is not None:
+                yield LocatedExpression(f"object.{field}", text, OBJECT_ROOTS)
 
 
 def _of_program(task: Task) -> Iterator[LocatedExpression]:

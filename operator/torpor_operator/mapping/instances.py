@@ -5,12 +5,13 @@ Values that differ between instances are computed only for those that are about 
 thousand.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import TypeAlias
 
 from torpor_crds.models.argument import Argument
+from torpor_crds.models.bodies.object_task import ObjectCall
 from torpor_crds.models.files import RunFiles
 from torpor_crds.models.program import Command
 from torpor_crds.models.run_of import ChildRun
@@ -30,12 +31,16 @@ from torpor_operator.mapping import (
     container_command,
     expand,
     file_inputs,
+    object_calls,
     size_limits,
     trigger_kwargs,
 )
 from torpor_operator.mapping.container_command import ContainerCommand
-from torpor_operator.mapping.expand import Allowed, Product
+from torpor_operator.mapping.expand import Allowed, ExpandedList, Product
+from torpor_operator.model.map_items import MapItem
 from torpor_operator.state.task_state import TaskOutcome, failed_by_invalid_json, failed_without_runs, without_runs
+
+Wait: TypeAlias = tuple[TriggerCall | None, ObjectCall | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +52,7 @@ class InstanceInputs:
     display_name: str | None
     program: ContainerCommand
     run: ChildRun | None = None
+    object_: ObjectCall | None = None
     files: RunFiles | None = None
 
 
@@ -97,9 +103,10 @@ class TaskInstances:
         files = file_inputs.resolve_files(self.task, scope)
         if isinstance(files, TaskOutcome | Pending):
             return files
-        trigger = trigger_kwargs.resolve_trigger(self.task, items, scope) if self.task.wait else None
-        if isinstance(trigger, TaskOutcome | Pending):
-            return trigger
+        wait = self._wait(items, scope)
+        if isinstance(wait, TaskOutcome | Pending):
+            return wait
+        trigger, object_ = wait
         run = child_run_params.resolve_child_run(self.task, items, scope)
         if isinstance(run, TaskOutcome | Pending):
             return run
@@ -109,11 +116,28 @@ class TaskInstances:
         program = container_command.resolve_program(self.task, scope, self.texts())
         if isinstance(program, TaskOutcome | Pending):
             return program
-        if (problem := size_limits.problem(self.task, all_arguments, self.width, files, program)) is not None:
+        sized = size_limits.InstanceParts(files=files, program=program, object_=object_)
+        if (problem := size_limits.problem(self.task, all_arguments, self.width, sized)) is not None:
             return failed_without_runs(self.task.name, Reason.ARGUMENTS_TOO_LARGE, problem)
         return InstanceInputs(
-            arguments=all_arguments, trigger=trigger, display_name=display_name, program=program, run=run, files=files
+            arguments=all_arguments,
+            trigger=trigger,
+            display_name=display_name,
+            program=program,
+            run=run,
+            object_=object_,
+            files=files,
         )
+
+    def _wait(self, items: Sequence[tuple[ExpandedList, MapItem]], scope: Scope) -> Wait | TaskOutcome | Pending:
+        """What the instance waits for without a pod."""
+        object_ = object_calls.resolve_object(self.task, scope)
+        if isinstance(object_, TaskOutcome | Pending):
+            return object_
+        if object_ is not None:
+            return object_calls.trigger_of(self.task, object_), object_
+        trigger = trigger_kwargs.resolve_trigger(self.task, items, scope)
+        return trigger if isinstance(trigger, TaskOutcome | Pending) else (trigger, None)
 
 
 def marked(task: Task, scope: Scope) -> TaskInstances:

@@ -5,8 +5,10 @@ take half a gigabyte in etcd and in each watch of TaskRuns.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from torpor_crds.models.argument import Argument
+from torpor_crds.models.bodies.object_task import ObjectCall
 from torpor_crds.models.files import RunFiles
 from torpor_crds.models.program import Command, ContainerProgram
 from torpor_crds.models.task import Task
@@ -24,28 +26,34 @@ def instance_limit(width: int) -> int:
     return max(constants.ARGUMENTS_FLOOR, min(constants.ARGUMENTS_MAX, share))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceParts:
+    """What an instance has beside its arguments, with its expressions evaluated."""
+
+    files: RunFiles | None = None
+    program: ContainerCommand | None = None
+    object_: ObjectCall | None = None
+
+
 def problem(
-    task: Task,
-    arguments: Iterable[Argument],
-    width: int,
-    files: RunFiles | None = None,
-    program: ContainerCommand | None = None,
+    task: Task, arguments: Iterable[Argument], width: int, parts: InstanceParts = InstanceParts()
 ) -> str | None:
-    """Why an instance with these arguments and files is too large, in a task of `width` instances.
+    """Why an instance with these arguments and parts is too large, in a task of `width` instances.
 
     Without `program`, whose expressions are evaluated, the command counts as its author wrote it.
     """
-    size = command_size(task.container) if program is None else program_size(program)
+    size = command_size(task.container) if parts.program is None else program_size(parts.program)
     size += sum(argument_size(argument, mapped=width > 1) for argument in arguments)
-    size += len(canonical.plain(files.to_json()).encode()) if files else 0
+    size += len(canonical.plain(parts.files.to_json()).encode()) if parts.files else 0
+    size += len(parts.object_.manifest.encode()) if parts.object_ else 0
     limit = instance_limit(width)
     if size <= limit:
         return None
     owner = f"each of the {width:,} instances" if width > 1 else "the TaskRun"
     return (
-        f"the arguments, the command, the variables and the files of {owner} have {size:,} bytes; the limit is "
-        f"{limit:,}: pass large values as a whole result, such as ${{tasks.x.result}}, or let the task read them from "
-        "a ConfigMap or a bucket"
+        f"the arguments, the command, the variables, the files and the object of {owner} have {size:,} bytes; the "
+        f"limit is {limit:,}: pass large values as a whole result, such as ${{tasks.x.result}}, or let the task read "
+        "them from a ConfigMap or a bucket"
     )
 
 

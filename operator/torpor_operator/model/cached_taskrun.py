@@ -27,6 +27,8 @@ def read(body: Any) -> TaskRun:
             _set(spec.trigger, kwargs="{}")
     if spec.run is not None and status.state is not State.SCHEDULED:  # the run exists, and has its params
         _set(spec.run, params="{}")
+    if spec.object_ is not None:
+        _set(spec.object_, manifest="{}", until=None, fail_when=None, result=None)
     if spec.container is not None:
         _set(spec, container=_without_words(spec.container))
     if status.trigger is not None:
@@ -41,6 +43,7 @@ def read(body: Any) -> TaskRun:
         spec.retries,
         spec.trigger,
         spec.run,
+        spec.object_,
         spec.source,
         spec.mark,
         spec.notification,

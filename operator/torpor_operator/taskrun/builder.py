@@ -92,6 +92,7 @@ def _spec(  # noqa: PLR0913 - what a TaskRun is made from
         pod_values=instance.program.pod_values,
         trigger=instance.trigger,
         run=instance.run,
+        object_=instance.object_,
         result=task.result or (_RESULT_OF_RUN if task.run is not None else None),
         fail_when=task.fail_when,
         service_account=_account(task, account),
@@ -119,5 +120,7 @@ def _runtime(workflow: Workflow, task: Task) -> Runtime | None:
 
 
 def _account(task: Task, default: str) -> str:
-    """The ServiceAccount that reads Secrets for its deferrals."""
+    """The ServiceAccount that reads Secrets for its deferrals, or whose rights an object task has."""
+    if task.object_ is not None:
+        return task.object_.service_account_name or default
     return (task.pod.service_account_name if task.pod else None) or default

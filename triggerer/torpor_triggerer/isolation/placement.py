@@ -92,7 +92,7 @@ class Placement:
         self._main_loop.set_task_factory(attribution.factory)
         self._watchdog.watch(LoopMonitor(self._main_loop, threading.get_ident(), self._listener))
         for class_name in classes:
-            if class_name in self._registry.usable:
+            if class_name in self._registry.movable:
                 self._move(class_name, self._main_loop)
             else:
                 log.warning("--apart: no class is registered as %r", class_name)
@@ -143,7 +143,7 @@ class Placement:
         if block.thread_class or self._main_loop is None:
             return
         class_name = self._class_name(block.sight)
-        moved = self._is_too_much(class_name, block) and class_name in self._registry.usable
+        moved = self._is_too_much(class_name, block) and class_name in self._registry.movable
         if moved and class_name not in self.thread_loops:
             self._move(class_name, self._main_loop)
             log.warning("trigger %s runs in a thread of its own from now on", class_name)

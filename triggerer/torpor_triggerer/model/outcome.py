@@ -26,6 +26,7 @@ from torpor_wire.reason import Reason
 
 from torpor_triggerer.model import error_events
 from torpor_triggerer.model.deferred_taskrun import TriggerWait
+from torpor_triggerer.model.object_error import ObjectTaskError
 
 _TEXT_MAX = 600
 _STANDARD_LIBRARY = PurePath(json.__file__).parents[1]
@@ -195,6 +196,8 @@ def from_exception(error: BaseException) -> Failed:
     match error:
         case AnswerTooLargeError():
             return Failed(reason=Reason.ANSWER_TOO_LARGE, message=error_text(error))
+        case ObjectTaskError(reason=reason, message=text):
+            return Failed(reason=reason, message=text)
         case AddressDeniedError():
             return Failed(reason=Reason.ADDRESS_DENIED, message=error_text(error))
         case NoResponseError():

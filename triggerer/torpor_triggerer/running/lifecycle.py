@@ -252,7 +252,7 @@ class Lifecycle:
         if run.reporting or run.released or run.outcome is None:
             return
         log.error("The trigger does not stop after its cancellation")
-        self._spawn(run, self._deps.completion.complete(run, run.outcome))
+        self._spawn(run, self._complete(run, run.outcome))
 
     async def _on_end(self, run: WaitRun, ended: Ended | None) -> None:
         """Complete a wait whose trigger ended by itself, or was stopped (`ended` is None)."""
@@ -261,7 +261,7 @@ class Lifecycle:
             return
         run.wait_log.activate()
         self._wait_timers.discard(run)
-        await self._deps.completion.complete(run, outcome)
+        await self._complete(run, outcome)
 
     async def _tell_and_complete(self, run: WaitRun, outcome: Outcome) -> None:
         """Complete a wait whose trigger does not run here. It may have started something in another replica."""
@@ -269,7 +269,14 @@ class Lifecycle:
         if isinstance(outcome, Cancelled):
             await self._tell(run, "on_kill")
         await self._tell(run, "cleanup")
+        await self._complete(run, outcome)
+
+    async def _complete(self, run: WaitRun, outcome: Outcome) -> None:
+        """Write the outcome, then call `settled`. A wait that was released may have been settled by another replica."""
+        trigger = run.trigger
         await self._deps.completion.complete(run, outcome)
+        if trigger is not None and not isinstance(outcome, Cancelled):
+            await self._deps.host.tell(run.packed.class_name, trigger, "settled")
 
     async def _tell(self, run: WaitRun, method: str) -> None:
         if run.trigger is not None:

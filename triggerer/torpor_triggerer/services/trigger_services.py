@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Hashable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Protocol, TypeVar, cast
 
 from torpor.triggers.services import EndedWorkflows, HttpResponse, NotYetError, Request, TaskRunRef
@@ -27,6 +28,7 @@ from torpor_triggerer.network.connections import MeteredSocket, OutboundNetwork,
 from torpor_triggerer.network.proxy import ProxyServer, ProxySession
 from torpor_triggerer.network.sessions import Owner
 from torpor_triggerer.services import http, object_watch, workflow_ends
+from torpor_triggerer.services.account_tokens import AccountApis, AsAccount
 from torpor_triggerer.services.archive import ArchiveUploadClient as ArchiveClient
 from torpor_triggerer.services.client_pool import ClientPool, PinnedClients
 from torpor_triggerer.services.workflow_ends import WorkflowSelection
@@ -46,7 +48,7 @@ class HttpSender(Protocol):
         """Return the response. Raises OSError if there is none in time, ValueError for forbidden headers."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: a cached property needs the instance's dictionary
 class Backends:
     """What all services share; the application builds it. In a folder, `{namespace}` is that of the wait."""
 
@@ -61,6 +63,12 @@ class Backends:
     folders: tuple[str, ...] = ()
     lends_identity: bool = False
     archive: ArchiveClient | None = None
+    as_account: AsAccount | None = None
+
+    @cached_property
+    def accounts(self) -> AccountApis:
+        """The API server with the rights of the ServiceAccounts of object tasks."""
+        return AccountApis(self.api, self.as_account)
 
     def services_for(self, wait: TriggerWait, registry: Registry) -> "TriggerServices":
         """Return the services of one wait; `registry` has the classes that it may make."""

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 from torpor.triggers import BaseTrigger
 from torpor.triggers.services import Services
+from torpor_wire import constants
 
 from torpor_triggerer.model.outcome import error_text, traceback_text
 
@@ -35,6 +36,7 @@ BUILT_IN = {
     "mail": "torpor.triggers:Mail",
     "notification": "torpor.triggers:Notification",
     "object": "torpor.triggers:Object",
+    "object_task": "torpor_triggerer.objects.trigger:ObjectTrigger",
     "redis": "torpor.triggers:Redis",
     "sql": "torpor.triggers:Sql",
     "taskrun": "torpor.triggers:TaskRunEnd",
@@ -43,6 +45,9 @@ BUILT_IN = {
     "webhook": "torpor.triggers:Webhook",
     "workflow": "torpor.triggers:WorkflowEnd",
 }
+
+IN_MAIN_LOOP = frozenset({constants.OBJECT_TASK})
+"""Classes that are never moved to a thread: they use connections of the main loop."""
 
 
 _LISTED = 30
@@ -99,6 +104,11 @@ class Registry:
     def usable(self) -> Collection[str]:
         """The names that have a class."""
         return self._classes.keys()
+
+    @property
+    def movable(self) -> Collection[str]:
+        """The names of classes that may run in a thread of their own."""
+        return self._classes.keys() - IN_MAIN_LOOP
 
     def name_of(self, trigger_class: type, expected: str) -> str:
         """Return the name of a class, preferably the expected one; empty if it is not registered."""

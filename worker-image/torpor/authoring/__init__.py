@@ -5,7 +5,19 @@ A function with `@workflow` builds the same object as the YAML, and has no runti
 references to their results. No process of the cluster imports this package.
 """
 
-from torpor.authoring.build import container, group, http, python, results, run, stored_file, text, use, wait
+from torpor.authoring.build import (
+    container,
+    group,
+    http,
+    object_task,
+    python,
+    results,
+    run,
+    stored_file,
+    text,
+    use,
+    wait,
+)
 from torpor.authoring.reference import expression
 from torpor.authoring.workflow import Workflow, workflow
 
@@ -15,6 +27,7 @@ __all__ = [
     "expression",
     "group",
     "http",
+    "object_task",
     "python",
     "results",
     "run",

@@ -223,6 +223,34 @@ def http(url: str | Mapping[str, Any], **fields: Any) -> Any:
 
 
 @TaskFunction
+def object_task(  # noqa: PLR0913 - the fields of an object task
+    manifest: Mapping[str, object],
+    *,
+    action: str = "create",
+    until: str | None = None,
+    fail_when: str | None = None,
+    result: str | None = None,
+    delete_on_end: str | None = None,
+    service_account_name: str | None = None,
+    timeout: str | None = None,
+) -> Any:
+    """Create or change an object of the cluster, such as a Job, and wait until `until` is true of it."""
+    required("object_task(...)")
+    call = {
+        "action": None if action == "create" else action,
+        "manifest": manifest,
+        "until": until,
+        "failWhen": fail_when,
+        "result": result,
+        "deleteOnEnd": delete_on_end,
+        "serviceAccountName": service_account_name,
+        "timeout": timeout,
+    }
+    name = re.sub(r"(?<!^)(?=[A-Z])", "_", str(manifest.get("kind", "object"))).lower()
+    return {"name": name, "object": {key: call[key] for key in call if call[key]}}
+
+
+@TaskFunction
 def container(  # noqa: PLR0913 - the fields of a container
     image: str,
     *,

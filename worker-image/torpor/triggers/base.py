@@ -109,6 +109,9 @@ class BaseTrigger:
     async def on_kill(self) -> None:
         """Called if the deferral was cancelled, and not when it moves to another triggerer."""
 
+    async def settled(self) -> None:
+        """Called after the outcome was written to the TaskRun, unless the deferral was cancelled."""
+
 
 def is_shareable(trigger: Any) -> bool:
     """Return whether this trigger may serve several TaskRuns. Propagates exceptions of the `shareable` attribute.

