@@ -72,6 +72,7 @@ class Controllers:
     """What runs. `failed` completes only if a controller ends by an error."""
 
     triggerers: list[Triggerer]
+    evaluator: Evaluator
     failed: "asyncio.Future[Never]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
     def next_moment(self) -> float | None:
@@ -101,7 +102,7 @@ async def start(
             Triggerer(backends, known, TriggererSettings(pool=pool, identity=IDENTITY), answer=answer)
             for pool in sorted(pools)
         ]
-        controllers = Controllers(triggerers=triggerers)
+        controllers = Controllers(triggerers=triggerers, evaluator=evaluator)
         operating = asyncio.create_task(operator.run(partial(watch_workflows, api)))
         triggering = [asyncio.create_task(triggerer.run(stopping)) for triggerer in triggerers]
         for task in (operating, *triggering):

@@ -5,6 +5,7 @@ import os
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from torpor_triggerer.model.deferred_taskrun import TriggerWait
 from torpor_triggerer.model.outcome import Outcome as TriggerOutcome
 from torpor_wire import constants
 
-from torpor_local import archive_socket, controllers, journal, outcome, waits
+from torpor_local import archive_socket, author_metrics, controllers, journal, outcome, waits
 from torpor_local.apiserver.history import ObjectChange, cloned, collection
 from torpor_local.apiserver.objects import DeniedError
 from torpor_local.apiserver.server import ApiServer
@@ -89,7 +90,7 @@ class Engine:
                 except BaseException:
                     kubelet.kill()
                     raise
-                return self._outcome()
+                return await self._outcome(running)
 
     def cancel(self) -> None:
         """Cancel the run: its tasks and waits end, without hooks."""
@@ -196,10 +197,12 @@ class Engine:
         """Return all Workflows, TaskRuns, Pods or Events at present."""
         return next(self._server.all(resource) for resource in _KEPT if resource.kind == kind)
 
-    def _outcome(self) -> LocalRunOutcome:
+    async def _outcome(self, running: Controllers) -> LocalRunOutcome:
         objects = {resource.kind: self._server.all(resource) for resource in _KEPT}
         # The Workflow may be gone: spec.ttlAfterFinished can be 0.
-        return outcome.build(self._last_seen, objects)
+        ended = outcome.build(self._last_seen, objects)
+        taskruns = outcome.taskruns(ended.workflow, objects)
+        return replace(ended, metrics=await author_metrics.lines(ended.workflow, taskruns, running.evaluator))
 
     def _host(self, folder: RunFolder) -> HostMachine:
         options = self._options

@@ -42,7 +42,8 @@ class LocalRunOutcome:
     `state` is `Succeeded` or `Failed`; `reason` is that of the condition. `results` has the result of each task: the
     value, or a list for a mapped task. Of bytes, of a file, and of what `archived_results` leaves out it has the
     description: size, digest and type.
-    `objects` are all Workflows, TaskRuns, pods and Events, as the API server stores them.
+    `objects` are all Workflows, TaskRuns, pods and Events, as the API server stores them. `metrics` are lines: each
+    sample of the author's metrics, as Prometheus reads it, and each metric without a value, with the cause.
     """
 
     state: str
@@ -50,6 +51,7 @@ class LocalRunOutcome:
     workflow: Object
     results: Mapping[str, Any]
     objects: Mapping[str, Sequence[Object]]
+    metrics: tuple[str, ...] = ()
 
     @property
     def succeeded(self) -> bool:

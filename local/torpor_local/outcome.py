@@ -39,7 +39,7 @@ def build(workflow: Object, objects: Mapping[str, Sequence[Object]]) -> LocalRun
         state=str(status.get("state") or "Pending"),
         reason=str(verdict.get("reason") or ""),
         workflow=workflow,
-        results=results(_taskruns(workflow, objects), {}),
+        results=results(taskruns(workflow, objects), {}),
         objects=objects,
     )
 
@@ -49,15 +49,15 @@ async def with_archived(ended: LocalRunOutcome, archive: Path) -> LocalRunOutcom
 
     A cancellation returns the outcome without them: the run has ended, so there is nothing to cancel or to resume.
     """
-    taskruns = _taskruns(ended.workflow, ended.objects)
+    runs = taskruns(ended.workflow, ended.objects)
     try:
-        values = await archived_results.read(archive, taskruns)
+        values = await archived_results.read(archive, runs)
     except asyncio.CancelledError:
         task = asyncio.current_task()
         if task is not None:
             task.uncancel()
         return ended
-    return replace(ended, results=results(taskruns, values)) if values else ended
+    return replace(ended, results=results(runs, values)) if values else ended
 
 
 def results(runs: Iterable[Mapping[str, Any]], archived: Mapping[str, Any]) -> dict[str, Any]:
@@ -72,7 +72,8 @@ def results(runs: Iterable[Mapping[str, Any]], archived: Mapping[str, Any]) -> d
     return {task: _joined(instances) for task, instances in by_task.items()}
 
 
-def _taskruns(workflow: Mapping[str, Any], objects: Mapping[str, Sequence[Object]]) -> list[Object]:
+def taskruns(workflow: Mapping[str, Any], objects: Mapping[str, Sequence[Object]]) -> list[Object]:
+    """Return the TaskRuns of the tasks of a run."""
     uid = workflow["metadata"]["uid"]
     return [
         run

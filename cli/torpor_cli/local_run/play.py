@@ -172,6 +172,8 @@ def _report(run: Play, outcome: Any) -> None:
         output.line(line)
     for line in notifications.message_lines(outcome.objects.get("TaskRun", ())):
         output.line(line)
+    for line in outcome.metrics:
+        output.line(f"metric {line}")
     for line in report.result_lines(outcome.workflow, outcome.results):
         output.line(line)
     output.note(f"logs are in {run.folder / report.LOGS}; `torpor run --show {run.folder}` shows the run again")

@@ -6,7 +6,7 @@ dropped and counted.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Never
 
 from prometheus_client import CollectorRegistry
@@ -66,8 +66,17 @@ class CustomMetrics:
             while not (scopes := self._waiting.take(1)):
                 self._added.clear()
                 await self._added.wait()
-            for metric in scopes[0].metrics:
-                await self._record(scopes[0], metric)
+            await self._record_all(scopes)
+
+    async def drain(self) -> None:
+        """Evaluate what waits now, and return."""
+        while scopes := self._waiting.take(1):
+            await self._record_all(scopes)
+
+    async def _record_all(self, scopes: Sequence[MetricScope]) -> None:
+        for scope in scopes:
+            for metric in scope.metrics:
+                await self._record(scope, metric)
 
     async def _record(self, scope: MetricScope, metric: CustomMetric) -> None:
         try:

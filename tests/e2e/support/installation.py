@@ -61,7 +61,7 @@ class ClusterInstallation:
 
     def install(self, version: str) -> None:
         """Apply the manifest of a version, and set the namespace up."""
-        self.kubectl.run("apply", "--server-side", "-f", self.release(version)[0])
+        self.kubectl.run("apply", "--server-side", "-f", self.release(version)[0], limit=_LIMIT)
         install.await_ready(self.kubectl)
         install.prepare(self.kubectl, TEAM)
 

@@ -115,3 +115,15 @@ async def test_a_large_result_goes_through_the_archive(tmp_path: Path) -> None:
 async def test_a_run_that_is_deleted_at_its_end_has_an_outcome(tmp_path: Path) -> None:
     run = workflow({"name": "one", "python": "local_tasks:add"}, ttlAfterFinished="0s")
     assert (await engine.play([run], options(tmp_path), Changes())).state == "Succeeded"
+
+
+async def test_the_metrics_of_the_author_are_in_the_outcome(tmp_path: Path) -> None:
+    metrics = [
+        {"name": "sum", "type": "counter", "value": "result", "labels": [{"name": "task", "value": "task.name"}]},
+        {"name": "wrong", "type": "gauge", "value": "result.rows"},
+    ]
+    task = {"name": "each", "python": "local_tasks:add", "args": {"a": 10}, "metrics": metrics}
+    outcome = await play(tmp_path, task | {"expand": [{"name": "b", "over": [1, 2]}]})
+    sample, problem = outcome.metrics
+    assert sample == 'torpor_custom_counter_sum_total{namespace="default",task="each"} 23.0'
+    assert problem.startswith("task each: metric wrong: ")
