@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import socket
 from collections.abc import Coroutine
 from typing import Any, Never
 
@@ -17,6 +16,7 @@ from tests.support.made_up_cluster import MadeUpApi
 from tests.support.made_up_cluster.api import NAMESPACES
 from tests.support.made_up_cluster.content import BIG, Size, fill
 from tests.support.page_server.browser import Browser
+from tests.support.page_server.idle_viewer import is_disconnected
 
 BIDI = "\u202egnp.exe\u2066"
 HOSTILE = f'<script>alert(1)</script>"\\\u2028\x1b[2J{BIDI}\ud800'
@@ -95,28 +95,7 @@ async def test_a_viewer_that_reads_nothing_is_disconnected(
 ) -> None:
     monkeypatch.setattr(event_stream, "WRITE_SECONDS", 0.2)
     fill(cluster, Size(runs=2000, instances=1, taskruns=0, archived=0))
-    host, port = page.origin.removeprefix("http://").split(":")
-    connection = socket.socket()
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    connection.connect((host, int(port)))
-    reader, writer = await asyncio.open_connection(sock=connection, limit=1024)
-    cookie = "; ".join(f"{each.key}={each.value}" for each in page.session.cookie_jar)
-    writer.write(f"GET /api/runs/stream HTTP/1.1\r\nHost: {host}:{port}\r\nCookie: {cookie}\r\n\r\n".encode())
-    await reader.readline()  # and nothing more
-    async with asyncio.timeout(60):
-        while not await _is_closed(writer):
-            pass
-    writer.close()
-
-
-async def _is_closed(writer: asyncio.StreamWriter) -> bool:
-    await asyncio.sleep(0.1)
-    try:
-        writer.write(b"\r\n")
-        await writer.drain()
-    except ConnectionError:
-        return True
-    return writer.transport.is_closing()
+    await is_disconnected(page, "api/runs/stream")
 
 
 @pytest.mark.attack

@@ -7,8 +7,8 @@ gets fewer events and never old ones.
 import asyncio
 import socket
 import zlib
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from aiohttp import web
@@ -19,7 +19,7 @@ from torpor_ui.errors import ProblemError
 from torpor_ui.http.context import caller_of, set_cookies
 
 STREAMS_MAX = 64
-"""Open streams of one identity."""
+"""Open streams and downloads of one identity."""
 WRITE_SECONDS = 30.0
 """A viewer that takes nothing for so long is gone: its computer sleeps, or its network."""
 HEARTBEAT_SECONDS = 15.0
@@ -65,6 +65,19 @@ class EventStream:
                 await asyncio.sleep(0)
 
 
+@contextmanager
+def counted(request: web.Request) -> Iterator[None]:
+    """Count a stream or a download for its caller. Raises ProblemError beyond the share of one identity."""
+    caller = caller_of(request)
+    if caller.streams >= STREAMS_MAX:
+        raise errors.too_many(f"you have {STREAMS_MAX} open streams")
+    caller.streams += 1
+    try:
+        yield
+    finally:
+        caller.streams -= 1
+
+
 @asynccontextmanager
 async def open_stream(request: web.Request) -> AsyncIterator[EventStream]:
     """Open the stream of a request, and count it for its caller.
@@ -72,11 +85,7 @@ async def open_stream(request: web.Request) -> AsyncIterator[EventStream]:
     A ProblemError in the block becomes the event `problem`, after which the page decides whether to connect again. A
     viewer that has left, or takes nothing, ends the block.
     """
-    caller = caller_of(request)
-    if caller.streams >= STREAMS_MAX:
-        raise errors.too_many(f"you have {STREAMS_MAX} open streams")
-    caller.streams += 1
-    try:
+    with counted(request):
         compress = "gzip" in request.headers.get("Accept-Encoding", "")
         response = web.StreamResponse(headers=_headers(compress=compress))
         set_cookies(request, response)
@@ -91,8 +100,6 @@ async def open_stream(request: web.Request) -> AsyncIterator[EventStream]:
         except ConnectionError:
             if request.transport is not None:
                 request.transport.abort()
-    finally:
-        caller.streams -= 1
 
 
 def _headers(*, compress: bool) -> dict[str, str]:

@@ -21,6 +21,7 @@ from torpor_ui import errors
 from torpor_ui.errors import ProblemError
 from torpor_ui.feeds.run import RunFeed
 from torpor_ui.http.context import caller_of
+from torpor_ui.http.download import open_download
 from torpor_ui.http.event_stream import HEARTBEAT_SECONDS, EventStream, open_stream
 from torpor_ui.logs.joined_logs import joined
 from torpor_ui.logs.log_follower import LogFollower
@@ -68,22 +69,22 @@ class LogRoutes:
         reader = LogReader(caller_of(request), _subject(found, request))
         listed = await reader.listed(_filter(request, found.view))
         headers = results.log_headers(found.run.name, found.view.ref).as_dict()
-        response = web.StreamResponse(headers=headers)
-        await response.prepare(request)
         piece = bytearray("".join(f"# {note}\n" for note in listed.notes).encode("utf-8", "replace"))
 
         def opened(source: LogSource) -> AsyncGenerator[LogLine, None]:
             return _readable(reader, source)
 
-        async with aclosing(joined(listed.selected.sources, opened)) as lines:
+        async with (
+            open_download(request, headers) as file,
+            aclosing(joined(listed.selected.sources, opened)) as lines,
+        ):
             async for line in lines:
                 piece += log_lines.as_text(line).encode("utf-8", "replace")
                 if len(piece) >= _PIECE:
-                    await response.write(bytes(piece))
+                    await file.write(bytes(piece))
                     piece.clear()
-        await response.write(bytes(piece))
-        await response.write_eof()
-        return response
+            await file.write(bytes(piece))
+        return file.response
 
 
 async def _send(stream: EventStream, follower: LogFollower) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 from urllib.parse import quote
 
 from aiohttp import web
-from torpor_client.errors import UserError
 from torpor_client.runs import run_files
 from torpor_client.runs.stored_body import ResultDecoder
 from torpor_views import json_fields
@@ -16,6 +15,7 @@ from torpor_wire.state import State
 from torpor_ui import errors
 from torpor_ui.cluster.caller import Caller
 from torpor_ui.http.context import caller_of, json_response
+from torpor_ui.http.download import open_download
 from torpor_ui.presentation import results, task_page
 from torpor_ui.routes.instance_reader import FoundInstance, InstanceReader
 from torpor_ui.routes.run_routes import ARCHIVED, LIVE
@@ -88,18 +88,8 @@ async def _body(
 async def _send(
     request: web.Request, headers: Mapping[str, str], body: AsyncGenerator[bytes, None]
 ) -> web.StreamResponse:
-    """Send a body. One that cannot be read to its end breaks the connection, so that no browser keeps a part of it."""
-    async with aclosing(body):
-        first = await anext(body)  # before the response begins, so that a problem can still be sent
-        response = web.StreamResponse(headers=headers)
-        await response.prepare(request)
-        try:
-            await response.write(first)
-            async for chunk in body:
-                await response.write(chunk)
-        except (UserError, errors.ProblemError):
-            if request.transport is not None:
-                request.transport.abort()
-            return response
-        await response.write_eof()
-    return response
+    """Send a body."""
+    async with open_download(request, headers) as file, aclosing(body):
+        async for chunk in body:
+            await file.write(chunk)
+    return file.response

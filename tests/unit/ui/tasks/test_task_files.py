@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 from torpor_kubernetes.client.resources import TASKRUNS
+from torpor_ui.http import event_stream
 
 from tests.support.made_up_cluster import MadeUpApi
 from tests.support.page_server.browser import Browser
+from tests.support.page_server.idle_viewer import is_disconnected
 from tests.unit.ui.tasks.task_objects import Object, instance
 
 TASK = "api/run/live/data/etl/task/load/0"
@@ -55,3 +57,25 @@ async def test_a_file_that_is_not_there_is_a_404(cluster: MadeUpApi, page: Brows
     cluster.archive.results.clear()
     assert await page.status("GET", f"{TASK}/files/table") == 404
     assert await page.status("GET", f"{TASK}/files/other") == 404
+
+
+@pytest.mark.attack
+async def test_a_download_that_nobody_reads_ends(
+    cluster: MadeUpApi, page: Browser, run: Object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(event_stream, "WRITE_SECONDS", 0.2)
+    with_file(cluster, run, b"x" * 32_000_000)
+    await is_disconnected(page, f"{TASK}/files/table")
+
+
+@pytest.mark.attack
+async def test_downloads_count_as_streams_of_their_caller(
+    cluster: MadeUpApi, page: Browser, run: Object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_file(cluster, run, b"a,b\n")
+    monkeypatch.setattr(event_stream, "STREAMS_MAX", 0)
+    assert await page.status("GET", f"{TASK}/files/table") == 429
+    assert await page.status("GET", f"{TASK}/logs.txt") == 429
+    monkeypatch.setattr(event_stream, "STREAMS_MAX", 1)
+    for _ in range(3):  # each gives its place back
+        assert await page.status("GET", f"{TASK}/files/table") == 200
