@@ -66,6 +66,7 @@ APPROVAL = f"{GROUP}/approval"
 APPROVAL_BY = f"{GROUP}/approval-by"
 APPROVAL_FOR = f"{GROUP}/approval-for"
 APPROVAL_NOTE = f"{GROUP}/approval-note"
+APPROVAL_FIELDS = f"{GROUP}/approval-fields"
 
 QUARANTINE = f"{GROUP}/quarantine"
 TRACES_UNTIL = f"{GROUP}/traces-until"

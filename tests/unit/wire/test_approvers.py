@@ -1,10 +1,10 @@
-"""Persons who may answer a wait, in the kwargs of a trigger and on the TaskRun."""
+"""Persons who may answer a wait, in the kwargs of a trigger and on the TaskRun, and the form of an answer."""
 
 from typing import Any
 
 import pytest
 from torpor_wire import approvers, trigger
-from torpor_wire.approvers import Approvers
+from torpor_wire.approvers import Approvers, FormAnswers, parse_form
 from torpor_wire.trigger import TriggerError
 
 ANN = {"users": ["ann"]}
@@ -66,3 +66,98 @@ def test_approvers_that_make_no_sense_are_refused(value: Any, words: str) -> Non
 
 def test_they_are_shown_as_people_say_it() -> None:
     assert Approvers(("ann", "bob"), ("sre",)).shown() == "ann, bob or members of sre"
+
+
+VERSION = {"name": "version", "description": "What to deploy", "min": 3, "max": 10}
+COUNT = {"name": "count", "type": "integer", "min": 1, "max": 5, "default": 2}
+RATIO = {"name": "ratio", "type": "number", "required": False}
+DRY = {"name": "dry", "type": "boolean", "default": False}
+PLACE = {"name": "place", "enum": ["eu", "us"], "required": False}
+FORM = parse_form([VERSION, COUNT, RATIO, DRY, PLACE], ["canary", "all"])
+CHOICE = {"version": "1.4", "options": ["all"]}
+
+
+@pytest.mark.parametrize(
+    ("given", "fields", "options"),
+    [
+        (CHOICE, {"version": "1.4", "count": 2, "dry": False}, ("all",)),
+        (CHOICE | {"options": "canary"}, {"version": "1.4", "count": 2, "dry": False}, ("canary",)),
+        (
+            CHOICE | {"count": 5, "ratio": 1, "dry": True, "place": "us"},
+            {"version": "1.4", "count": 5, "ratio": 1, "dry": True, "place": "us"},
+            ("all",),
+        ),
+    ],
+)
+def test_answers_that_fit_are_completed_by_defaults(given: Any, fields: Any, options: Any) -> None:
+    assert FORM.answers(given) == FormAnswers(fields, options)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"version": None}, "version is missing"),
+        ({"version": 1}, "version must be of type string"),
+        ({"version": "1"}, "version must have at least 3 characters"),
+        ({"version": "1" * 11}, "version must have at most 10 characters"),
+        ({"version": "1.4\x1b[2J"}, "version contains a control character"),
+        ({"version": "1.4\u202e"}, "version contains a control character"),
+        ({"count": "2"}, "count must be of type integer"),
+        ({"count": True}, "count must be of type integer"),
+        ({"count": 2.5}, "count must be of type integer"),
+        ({"count": 0}, "count is below 1"),
+        ({"count": 6}, "count is above 5"),
+        ({"dry": "yes"}, "dry must be of type boolean"),
+        ({"place": "asia"}, "place must be one of eu, us"),
+        ({"surprise": 1}, "surprise is not a field; fields: count, dry, options, place, ratio, version"),
+        ({"options": []}, "choose one of the options canary, all"),
+        ({"options": ["canary", "all"]}, "choose one of the options canary, all"),
+        ({"options": ["none"]}, "none is not an option; options: canary, all"),
+        ({"options": {"all": 1}}, "options must be a list of options"),
+    ],
+)
+def test_an_answer_that_does_not_fit_is_refused_with_the_cause(change: Any, words: str) -> None:
+    with pytest.raises(ValueError, match="^" + words.replace(".", r"\.")):
+        FORM.answers(CHOICE | change)
+
+
+@pytest.mark.parametrize("given", [[], "text", 1, None])
+def test_an_answer_that_is_no_object_is_refused(given: Any) -> None:
+    with pytest.raises(ValueError, match="must be a JSON object"):
+        FORM.answers(given)
+
+
+def test_several_options_are_chosen_in_the_order_of_the_form() -> None:
+    form = parse_form(None, ["a", "b", "c"], multiple=True)
+    assert form.answers({"options": ["c", "a", "c"]}).options == ("a", "c")
+    with pytest.raises(ValueError, match="choose at least one of the options a, b, c"):
+        form.answers({})
+
+
+def test_a_form_without_fields_takes_no_values() -> None:
+    assert approvers.NO_FORM.answers({}) == FormAnswers({}, ())
+    with pytest.raises(ValueError, match="x is not a field; fields: none"):
+        approvers.NO_FORM.answers({"x": 1})
+
+
+@pytest.mark.parametrize(
+    ("fields", "options", "multiple", "words"),
+    [
+        ({}, None, False, "fields must be a list of up to 16 fields"),
+        ([VERSION] * 17, None, False, "fields must be a list of up to 16 fields"),
+        ([VERSION, VERSION], None, False, "two fields have the same name"),
+        ([{"name": "Version"}], None, False, "is not an identifier"),
+        ([{"name": "options"}], None, False, "is not an identifier, or is taken"),
+        ([{"name": "a", "kind": "x"}], None, False, "a field has default, description, enum"),
+        ([{"name": "a", "type": "object"}], None, False, "type must be one of string, integer, number, boolean"),
+        ([{"name": "a", "min": "1"}], None, False, "min and max numbers"),
+        ([{"name": "a", "type": "integer", "default": "x"}], None, False, "a must be of type integer"),
+        ([{"name": "a", "enum": [1]}], None, False, "a must be of type string"),
+        (None, ["a", "a"], False, "32 different texts"),
+        (None, ["a\n"], False, "an option is a text of 1 to 253 characters"),
+        (None, None, True, "multiple must be true or false, and needs options"),
+    ],
+)
+def test_an_invalid_form_is_refused_with_its_field(fields: Any, options: Any, multiple: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        parse_form(fields, options, multiple)

@@ -78,6 +78,8 @@ async def apply_expressions(
 def _rejected(class_name: str, event: Json, verdict: Value | ExpressionError) -> Failed | None:
     """Return the failure by a rejected approval, in the words of the person who rejected; None for any other event."""
     match class_name, event, verdict:
+        case trigger.APPROVAL, {"approved": False, "by": None}, Value(json=True):
+            return Failed(reason=Reason.FAIL_WHEN, message="rejected by default: nobody answered in time")
         case trigger.APPROVAL, {"approved": False, "by": str() as by, **rest}, Value(json=True):
             note = f": {rest['note']}" if rest.get("note") else ""
             return Failed(reason=Reason.FAIL_WHEN, message=f"rejected by {by}{note}")

@@ -228,7 +228,8 @@ class Lifecycle:
                 case Due.PAYLOAD:
                     self._end(run, invoke.payload(run.trigger))
                 case Due.DEADLINE:
-                    self._end(run, outcomes.timed_out(run.wait, run.last_look))
+                    own = None if run.wait.deadline_is_attempts else invoke.at_deadline(run.trigger)
+                    self._end(run, own or outcomes.timed_out(run.wait, run.last_look))
                 case Due.GIVE_UP:
                     self._give_up(run)
                 case _:

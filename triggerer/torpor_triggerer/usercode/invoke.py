@@ -202,6 +202,18 @@ def payload(trigger: Any) -> Fired | Failed:
         return outcome.from_exception(error)
 
 
+def at_deadline(trigger: Any) -> Fired | Failed | None:
+    """Return the outcome that a trigger of Torpor's base class has at the deadline; None if it has none."""
+    if not implements(trigger, "at_deadline"):
+        return None
+    try:
+        payload = attribution.call(_attribution(trigger), trigger.at_deadline)
+    except BaseException as error:
+        log.warning("at_deadline() of the trigger failed", exc_info=error)
+        return None
+    return None if payload is None else outcome.from_payload(payload)
+
+
 def _attribution(trigger: Any) -> Attribution:
     """By class only: the caller knows no registered name."""
     return Attribution(class_name="", subject=trigger)

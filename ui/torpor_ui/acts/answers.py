@@ -32,6 +32,7 @@ class AnswerAct:
         asking = await objects.asking_taskruns(caller, key, request.tasks)
         for task in request.tasks:
             taskrun = _one(asking, key, task)
+            self._answers(taskrun, request)
             sentences += effects.of_answer(self._verb, task.ref, approvals.question(taskrun))
             lines.append(commands.answer(self._verb, key.namespace, key.name, task.ref, note))
         return ActPreview(effects=tuple(sentences), command="\n".join(lines))
@@ -44,11 +45,17 @@ class AnswerAct:
 
         async def answered(task: InstanceKey) -> str:
             taskrun = _one(asking, key, task)
-            written = approvals.annotations(taskrun, word, caller.user, note)
+            written = approvals.annotations(taskrun, word, caller.user, note, self._answers(taskrun, request))
             await objects.change(caller, TASKRUNS, taskrun, lambda item: operations.annotate(item, written))
             return f"{task.ref} of {key.name} {word}"
 
         return await each(request.tasks, answered)
+
+    def _answers(self, taskrun: Object, request: ActRequest) -> str | None:
+        """Return the answers to the form as JSON text. Raises UserError for those that do not fit."""
+        if self._verb == "reject":
+            return None
+        return approvals.checked(approvals.form(taskrun), request.answers())
 
     @staticmethod
     def _checked(request: ActRequest) -> tuple[RunKey, str | None]:

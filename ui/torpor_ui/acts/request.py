@@ -66,6 +66,13 @@ class ActRequest:
             raise errors.invalid("params must be an object of JSON values")
         return value
 
+    def answers(self) -> dict[str, Any]:
+        """Return the answers to the form of an approval. Raises ProblemError unless they are an object."""
+        value = self.fields.get("answers", {})
+        if not isinstance(value, dict) or not _is_json(value):
+            raise errors.invalid("answers must be an object of JSON values")
+        return value
+
 
 def parse(body: Mapping[str, Any]) -> ActRequest:
     """Return the request of a body. Raises ProblemError (400)."""

@@ -103,6 +103,10 @@ class BaseTrigger:
                 await polling.poll(self.services, partial(polling.poll_once, self), polling.interval_of(self))
             )
 
+    def at_deadline(self) -> Any:
+        """Return the payload of the event at the timeout of the deferral, or None: then the deferral times out."""
+        return None
+
     async def cleanup(self) -> None:
         """Called after `run` has ended for any reason."""
 

@@ -1,5 +1,6 @@
 """`torpor approve` and `torpor reject`: the answer of a person to a task that waits for it."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import click
@@ -24,10 +25,16 @@ _NOTE = click.option("--note", metavar="TEXT", help="A sentence that the run rec
 @click.command("approve", cls=ClusterCommand)
 @_NAME
 @_NOTE
+@click.option(
+    "--field", "fields", multiple=True, metavar="NAME=VALUE", help="The value of a field of the form. Repeatable."
+)
+@click.option("--option", "options", multiple=True, metavar="TEXT", help="A chosen option of the form. Repeatable.")
 @click.pass_obj
-def approve_command(target: TargetOptions, name: str, note: str | None) -> None:
+def approve_command(
+    target: TargetOptions, name: str, note: str | None, fields: tuple[str, ...], options: tuple[str, ...]
+) -> None:
     """Approve a task that waits for an approval. The task may be omitted if only one of the run waits."""
-    _answer(target, name, "approved", note)
+    _answer(target, name, "approved", note, lambda taskrun: approvals.answers(taskrun, fields, options))
 
 
 @click.command("reject", cls=ClusterCommand)
@@ -39,14 +46,20 @@ def reject_command(target: TargetOptions, name: str, note: str | None) -> None:
     _answer(target, name, "rejected", note)
 
 
-def _answer(target: TargetOptions, name: str, word: str, note: str | None) -> None:
+def _answer(
+    target: TargetOptions,
+    name: str,
+    word: str,
+    note: str | None,
+    answers: Callable[[Object], str | None] = lambda _: None,
+) -> None:
     approvals.check_note(note)
     cluster = connect(target)
     reference = references.parse(name)
     if reference.run == references.LATEST:
         reference = replace(reference, run=run_lookup.find_workflow(cluster, references.LATEST)["metadata"]["name"])
     taskrun = _waiting(cluster, reference)
-    written = approvals.annotations(taskrun, word, edit.user_name(cluster.api), note)
+    written = approvals.annotations(taskrun, word, edit.user_name(cluster.api), note, answers(taskrun))
     edit.change(cluster.api, TASKRUNS, taskrun, lambda current: operations.annotate(current, written))
     output.line(f"{word}: {output.object_name(taskrun)}, which waits for {approvals.question(taskrun)}")
 
