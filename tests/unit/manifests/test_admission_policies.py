@@ -40,11 +40,21 @@ def test_the_operations_that_a_policy_checks(file: str, expected: list[str]) -> 
         (
             "workflow.yaml",
             [
-                *["templateRef", "image", "params", "groups", "tasks", "workflow", "defaults", "volumeClaims"],
+                *[
+                    "templateRef",
+                    "image",
+                    "params",
+                    "groups",
+                    "tasks",
+                    "bodies",
+                    "workflow",
+                    "defaults",
+                    "volumeClaims",
+                ],
                 *["notify", "metrics"],
             ],
         ),
-        ("bounds.yaml", ["params", "groups", "tasks", "workflow", "sources", "defaults"]),
+        ("bounds.yaml", ["params", "groups", "tasks", "bodies", "workflow", "sources", "defaults"]),
     ],
 )
 def test_an_update_that_keeps_the_fields_that_a_policy_reads_is_not_checked(file: str, read: list[str]) -> None:
