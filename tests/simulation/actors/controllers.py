@@ -28,6 +28,7 @@ from torpor_wire import constants
 
 from tests.simulation.actors.api_server import SimulatedApiServer
 from tests.simulation.actors.archive import SimulatedArchive
+from tests.simulation.actors.objects import TokenNetwork, accounts_of
 from tests.simulation.actors.receiver import SimulatedReceiver
 from tests.simulation.actors.sources import BellTrigger, LogTrigger
 from tests.simulation.process import Process, ProcessClock
@@ -143,7 +144,7 @@ async def triggerer(
     scheduled: bool = False,
 ) -> None:
     """One replica. Runs until it crashes or stops. The sources of Schedules wait for ever: they need capacity."""
-    api = Api(server.transport(process), ProcessClock(process), jitter=rng.random)
+    api = Api(TokenNetwork(server, process), ProcessClock(process), jitter=rng.random)
     capacity = rng.choice((1, 2, 1000, 1000))
     settings = TriggererSettings(
         identity=process.name,
@@ -153,7 +154,7 @@ async def triggerer(
         look_seconds=4.0,
         capacity=1000 if scheduled else capacity,
     )
-    backends = Backends(api=api, evaluator=InProcess(), web=receiver)
+    backends = Backends(api=api, evaluator=InProcess(), web=receiver, as_account=accounts_of(server, process))
     stopping = asyncio.Event()
     process.on_term = stopping.set
     await Triggerer(backends, _registry(), settings).run(stopping)
@@ -163,7 +164,8 @@ async def triggerer(
 def _registry() -> registry.Registry:
     loaded = registry.load({})
     known: dict[str, Any] = {
-        name: loaded.find(name) for name in ("time", "duration", "cron", "workflow", "notification")
+        name: loaded.find(name)
+        for name in ("time", "duration", "cron", "workflow", "notification", constants.OBJECT_TASK)
     }
     scripted = {"odd": ScriptedTrigger, "odd_many": ScriptedBatchTrigger, "log": LogTrigger, "bell": BellTrigger}
     return registry.Registry(known | scripted)

@@ -11,6 +11,7 @@ from torpor_wire.instance_paths import Path
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL, State, TaskState
 
+from tests.simulation.checks import object_tasks
 from tests.simulation.checks.failures import judge_run
 from tests.simulation.checks.invariants import held
 from tests.simulation.checks.workflow_shape import Shape, path_of
@@ -123,6 +124,7 @@ def check_leaks(simulation: "Simulation") -> None:
             holder in simulation.controllers or holder in simulation.gone
         )  # whose Lease goes when it has long been silent
         expect("I6", known, f"the Lease {lease['metadata']['name']} of {holder}, who is no more")
+    object_tasks.check_leaks(simulation)
 
 
 def _judge_pod(simulation: "Simulation", pod: Object, runs: dict[str, Object]) -> None:

@@ -13,6 +13,7 @@ from tests.simulation.mutants import (
     leases,
     marks,
     notifications,
+    object_tasks,
     pods,
     schedules,
     skips,
@@ -37,6 +38,7 @@ MUTANTS = (
     *child_runs.MUTANTS,
     *containers.MUTANTS,
     *notifications.MUTANTS,
+    *object_tasks.MUTANTS,
 )
 
 

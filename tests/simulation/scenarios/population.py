@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 from torpor_kubernetes.client.resources import WORKFLOWS
 from torpor_local.apiserver.history import Object
 
+from tests.simulation.actors.objects import JobController
+from tests.simulation.checks.object_tasks import ObjectChecker
 from tests.simulation.scenarios import (
     random_child_runs,
     random_containers,
     random_notifications,
+    random_object_tasks,
     random_workflows,
     schedule_edits,
 )
@@ -23,6 +26,10 @@ def populate(simulation: "Simulation") -> None:
     if simulation.scheduled:
         schedule_edits.arrange(simulation)
         return
+    if simulation.seed >= random_object_tasks.FIRST_SEED:
+        random_object_tasks.put_account(simulation.fake)
+        JobController(simulation)
+        ObjectChecker(simulation)
     if random_child_runs.FIRST_SEED <= simulation.seed < random_notifications.FIRST_SEED:
         random_child_runs.put_templates(simulation.rng, simulation.fake)
     for number in range(simulation.rng.choice((1, 1, 2))):
@@ -34,6 +41,8 @@ def populate(simulation: "Simulation") -> None:
 
 
 def _workflow(simulation: "Simulation", name: str) -> Object:
+    if simulation.seed >= random_object_tasks.FIRST_SEED:
+        return random_object_tasks.workflow(simulation.rng, name)
     if simulation.seed >= random_notifications.FIRST_SEED:
         return random_notifications.workflow(simulation.rng, name)
     if simulation.seed >= random_child_runs.FIRST_SEED:
