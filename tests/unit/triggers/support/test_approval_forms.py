@@ -10,7 +10,7 @@ from torpor_kubernetes.client.resources import TASKRUNS
 from tests.support.triggerer_fixture import TriggererFixture, triggerer_fixture
 
 FIELDS = [{"name": "version", "pattern": "[0-9.]+"}, {"name": "count", "type": "integer", "default": 2}]
-FORM = {"question": "Deploy?", "fields": FIELDS, "options": ["canary", "all"]}
+FORM: dict[str, Any] = {"question": "Deploy?", "fields": FIELDS, "options": ["canary", "all"]}
 
 
 def say(world: TriggererFixture, **words: Any) -> None:
