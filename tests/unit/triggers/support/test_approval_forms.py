@@ -9,7 +9,10 @@ from torpor_kubernetes.client.resources import TASKRUNS
 
 from tests.support.triggerer_fixture import TriggererFixture, triggerer_fixture
 
-FIELDS = [{"name": "version", "pattern": "[0-9.]+"}, {"name": "count", "type": "integer", "default": 2}]
+FIELDS: list[dict[str, Any]] = [
+    {"name": "version", "pattern": "[0-9.]+"},
+    {"name": "count", "type": "integer", "default": 2},
+]
 FORM: dict[str, Any] = {"question": "Deploy?", "fields": FIELDS, "options": ["canary", "all"]}
 
 
