@@ -89,8 +89,8 @@ if installed; then
   done
 fi
 say "deleting all kinds with all objects of them"
-"$KUBECTL" delete crd schedules.torpor.dev backfills.torpor.dev workflowtemplates.torpor.dev workflows.torpor.dev \
-  taskruns.torpor.dev --ignore-not-found --timeout=600s
+"$KUBECTL" delete crd schedules.torpor.dev backfills.torpor.dev workflowtemplates.torpor.dev \
+  clusterworkflowtemplates.torpor.dev workflows.torpor.dev taskruns.torpor.dev --ignore-not-found --timeout=600s
 "$KUBECTL" wait pods --all-namespaces -l "$TASK_PODS" --for=delete --timeout=120s ||
   say "there was no pod of a task, or one did not end"
 

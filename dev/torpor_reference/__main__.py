@@ -13,7 +13,7 @@ from torpor_reference import chart_values, commands, fields, layout, sources, ti
 from torpor_reference.tables import PageError, Table, fill
 
 _ROOT = Path(__file__).resolve().parents[2]
-_KINDS = ("workflows", "taskruns", "workflowtemplates", "schedules", "backfills")
+_KINDS = ("workflows", "taskruns", "workflowtemplates", "clusterworkflowtemplates", "schedules", "backfills")
 _POLICY = _ROOT / "manifests/base/policies/workflow.yaml"
 _STATES = ("state", "meaning", "has a pod")
 _RULES = ("rule", "the task runs if, of its upstream tasks,", "otherwise it is")

@@ -11,7 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from torpor_kubernetes.client.api import Api
-from torpor_kubernetes.client.resources import CONFIG_MAPS, EVENTS, PODS, TASKRUNS, TEMPLATES, WORKFLOWS, Resource
+from torpor_kubernetes.client.resources import (
+    CLUSTER_TEMPLATES,
+    CONFIG_MAPS,
+    EVENTS,
+    PODS,
+    TASKRUNS,
+    TEMPLATES,
+    WORKFLOWS,
+    Resource,
+)
 from torpor_triggerer.model.deferred_taskrun import TriggerWait
 from torpor_triggerer.model.outcome import Outcome as TriggerOutcome
 from torpor_wire import constants
@@ -30,7 +39,7 @@ from torpor_local.pods.kubelet import HostMachine, ProcessKubelet
 
 NAMESPACE = "default"
 _QUIET_SECONDS = 0.03
-_CREATABLE = {resource.kind: resource for resource in (CONFIG_MAPS, TEMPLATES, WORKFLOWS)}
+_CREATABLE = {resource.kind: resource for resource in (CONFIG_MAPS, TEMPLATES, CLUSTER_TEMPLATES, WORKFLOWS)}
 _ORDER = tuple(_CREATABLE)
 _OBSERVED = {collection(resource): resource.kind for resource in (WORKFLOWS, TASKRUNS)}
 _KEPT = (WORKFLOWS, TASKRUNS, PODS, EVENTS)
@@ -78,7 +87,9 @@ class Engine:
                     recorded.workflow(*self._create_documents())
                 else:
                     await self._restore(saved, kubelet)
-                pools = _pools([*self._server.all(WORKFLOWS), *self._server.all(TEMPLATES)])
+                pools = _pools(
+                    [each for kind in (WORKFLOWS, TEMPLATES, CLUSTER_TEMPLATES) for each in self._server.all(kind)]
+                )
                 running = await stack.enter_async_context(
                     controllers.start(api, pools, self._options.triggers, self._answer)
                 )
@@ -167,6 +178,7 @@ class Engine:
         for document in sorted(self._documents, key=_order):
             resource = _resource(document)
             namespace = str((document.get("metadata") or {}).get("namespace") or NAMESPACE)
+            namespace = namespace if resource.namespaced else ""
             try:
                 created = self._server.create(resource, namespace, cloned(dict(document)))
             except DeniedError as error:

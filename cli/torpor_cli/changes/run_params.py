@@ -4,12 +4,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from torpor_client.changes import new_runs, params, template_params
+from torpor_wire.enums import TemplateKind
 
 from torpor_cli import errors
 from torpor_cli.changes import manifest
 from torpor_cli.cluster.api import Object
 from torpor_cli.cluster.connect import ClusterConnection
-from torpor_cli.cluster.resources import TEMPLATES
+from torpor_cli.cluster.resources import CLUSTER_TEMPLATES, TEMPLATES
 from torpor_cli.schedules import lookup
 
 
@@ -21,7 +22,7 @@ def given(
     if not pairs and not values:
         return {}
     if reference := spec.get("templateRef"):
-        return template_params.parse(pairs, values, find_template(cluster, reference["name"]))
+        return template_params.parse(pairs, values, find_template(cluster, reference["name"], reference.get("kind")))
     declared = spec.get("params") or {}
     params.check_names(values, declared)
     return {**values, **params.parse(pairs, declared)}
@@ -44,9 +45,9 @@ def _is_expression(value: Any) -> bool:
     return isinstance(value, str) and "${" in value
 
 
-def find_template(cluster: ClusterConnection, name: str) -> Object:
-    """Return a WorkflowTemplate. Raises UnknownNameError with the nearest name."""
-    return lookup.find(cluster, TEMPLATES, name)
+def find_template(cluster: ClusterConnection, name: str, kind: str | None = None) -> Object:
+    """Return a template. Raises UnknownNameError with the nearest name."""
+    return lookup.find(cluster, CLUSTER_TEMPLATES if kind == TemplateKind.CLUSTER else TEMPLATES, name)
 
 
 def of_earlier(cluster: ClusterConnection, workflow: Mapping[str, Any]) -> dict[str, Any]:
@@ -59,7 +60,7 @@ def of_earlier(cluster: ClusterConnection, workflow: Mapping[str, Any]) -> dict[
     if not (reference := spec.get("templateRef")):
         return new_runs.settable(workflow, None)
     try:
-        template = find_template(cluster, reference["name"])
+        template = find_template(cluster, reference["name"], reference.get("kind"))
     except errors.UnknownNameError as error:
         raise errors.CliError(
             f"{error}; run {name} was created from it: `torpor get {name} -o yaml` has the tasks"

@@ -34,6 +34,13 @@ TASKRUNS = ApiResource(group=constants.GROUP, version=constants.VERSION, plural=
 TEMPLATES = ApiResource(
     group=constants.GROUP, version=constants.VERSION, plural="workflowtemplates", kind="WorkflowTemplate"
 )
+CLUSTER_TEMPLATES = ApiResource(
+    group=constants.GROUP,
+    version=constants.VERSION,
+    plural="clusterworkflowtemplates",
+    kind="ClusterWorkflowTemplate",
+    namespaced=False,
+)
 SCHEDULES = ApiResource(group=constants.GROUP, version=constants.VERSION, plural="schedules", kind="Schedule")
 BACKFILLS = ApiResource(group=constants.GROUP, version=constants.VERSION, plural="backfills", kind="Backfill")
 PODS = ApiResource(group="", version="v1", plural="pods", kind="Pod")

@@ -23,6 +23,7 @@ KINDS = {
     "Workflow": "workflows",
     "TaskRun": "taskruns",
     "WorkflowTemplate": "workflowtemplates",
+    "ClusterWorkflowTemplate": "clusterworkflowtemplates",
     "Schedule": "schedules",
     "Backfill": "backfills",
 }

@@ -34,7 +34,8 @@ PARAM_VARIABLES = frozenset({"invalidParams", "booleanParams"})
 """The variables of `torpor-backfill` with names of params."""
 _TOO_DEEP = "tooDeep"
 """The variable of `torpor-bounds`, which concerns the whole spec."""
-_IN_WORKFLOW = ("workflowtemplates", "schedules")
+_OF_TEMPLATE = ("workflowtemplates", "clusterworkflowtemplates")
+_IN_WORKFLOW = (*_OF_TEMPLATE, "schedules")
 """Resources with the spec of a Workflow in `spec.workflow`."""
 _OF_ANNOTATIONS, _OF_TEMPLATES = ("torpor-clear", "torpor-mark"), "torpor-template"
 _SOURCE = re.compile(r"source (\w+): ")
@@ -63,7 +64,7 @@ class Place:
             return ("metadata", "annotations") if self.policy in _OF_ANNOTATIONS else ("spec", *field)
         if name in SOURCE_FIELDS:
             return _named(spec, "sources", _SOURCE.match(message), SOURCE_FIELDS[name])
-        if self.plural == "workflowtemplates" and self.policy == _OF_TEMPLATES:
+        if self.plural in _OF_TEMPLATE and self.policy == _OF_TEMPLATES:
             return _named(spec, "params", _PARAM.match(message), ())
         embedded = self.plural in _IN_WORKFLOW and "workflow" in spec
         root: Path = ("spec", "workflow") if embedded else ("spec",)

@@ -166,7 +166,7 @@ def _semantics(
 def _unused_bodies(kind: str, written: Mapping[str, Any]) -> Iterator[LintProblem]:
     """Yield the bodies that no task uses. Those of a template are for other Workflows, too."""
     used = {default_fields.body_name(task) for task in written.get("tasks") or ()}
-    for name in written.get("bodies") or {} if kind != kinds.TEMPLATE else {}:
+    for name in written.get("bodies") or {} if kind not in kinds.TEMPLATES else {}:
         if name not in used:
             message = f"body {name}: no task uses it"
             yield LintProblem(

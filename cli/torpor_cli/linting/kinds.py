@@ -11,9 +11,12 @@ from torpor_cli.linting.finding import LintProblem, LintRule, Path, dotted
 from torpor_cli.linting.schema import nearest
 
 WORKFLOW, TEMPLATE, SCHEDULE, BACKFILL = "Workflow", "WorkflowTemplate", "Schedule", "Backfill"
+CLUSTER_TEMPLATE = "ClusterWorkflowTemplate"
+TEMPLATES = frozenset({TEMPLATE, CLUSTER_TEMPLATE})
 PLURALS: Mapping[str, str] = {
     WORKFLOW: "workflows",
     TEMPLATE: "workflowtemplates",
+    CLUSTER_TEMPLATE: "clusterworkflowtemplates",
     SCHEDULE: "schedules",
     BACKFILL: "backfills",
 }
@@ -80,7 +83,7 @@ def embedded_workflow(kind: str, spec: Mapping[str, Any]) -> Embedded | None:
 def _params(kind: str, spec: Mapping[str, Any]) -> dict[str, Any]:
     """Return the params that a run has besides those of the workflow. Their values are not known."""
     params = spec.get("params")
-    if kind == TEMPLATE and isinstance(params, list):
+    if kind in TEMPLATES and isinstance(params, list):
         return {param["name"]: _PLACEHOLDER for param in params if _has_name(param)}
     return dict.fromkeys(params, _PLACEHOLDER) if kind == SCHEDULE and isinstance(params, dict) else {}
 

@@ -8,6 +8,7 @@ from torpor_operator.model.snapshot import TemplateSource
 from torpor_operator.workflows.plan.start import task_bodies
 from torpor_operator.workflows.plan.start.task_bodies import BodyProblem
 from torpor_operator.workflows.plan.start.template_source import TemplateKey
+from torpor_wire.enums import TemplateKind
 
 from torpor_cli import errors
 from torpor_cli.local_run import folders
@@ -24,7 +25,8 @@ def with_bodies(spec: Mapping[str, Any], others: Sequence[Mapping[str, Any]], *,
 
 
 def _source(key: TemplateKey, others: Sequence[Mapping[str, Any]], file: str) -> TemplateSource:
-    body = folders.by_name(others, "WorkflowTemplate").get(key.name)
+    kind = TemplateKind.CLUSTER if key.of_cluster else TemplateKind.NAMESPACE
+    body = folders.by_name(others, kind).get(key.name)
     if body is None:
         raise errors.CliError(
             f"{file}: a task uses a body of {key}, which the file does not have; add it as another document"

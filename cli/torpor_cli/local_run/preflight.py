@@ -32,7 +32,7 @@ _POD_FIELDS = (
 """The fields of `pod` without an effect."""
 _SPEC_FIELDS = ("ttlAfterFinished", "podsTTL")
 """Fields that would delete what a local run leaves."""
-_DOCUMENTS = frozenset({"ConfigMap", "WorkflowTemplate"})
+_DOCUMENTS = frozenset({"ConfigMap", "WorkflowTemplate", "ClusterWorkflowTemplate"})
 """The kinds of objects beside the Workflow that a run can use."""
 _CLUSTER_TRIGGERS = {
     "approval": "waits for an approval, which a user gives in a cluster",
@@ -243,8 +243,10 @@ def documents(workflow: Object, others: Sequence[Object]) -> list[dict[str, Any]
 
 
 def _localized(body: Object, *, pools: bool) -> dict[str, Any]:
-    """Return a Workflow or a WorkflowTemplate without these fields."""
+    """Return a Workflow or a template without these fields."""
     spec = body["spec"]
+    if "allowedNamespaces" in spec:  # a local run has no other namespaces
+        spec = {**spec, "allowedNamespaces": {"selector": {}}}
     if isinstance(spec.get("workflow"), Mapping):
         return {**body, "spec": {**spec, "workflow": _without_fields(spec["workflow"], pools=pools)}}
     return {**body, "spec": _without_fields(spec, pools=pools)}

@@ -7,6 +7,7 @@ from typing import Any
 
 from torpor_client.changes import params, template_params
 from torpor_wire import constants
+from torpor_wire.enums import TemplateKind
 
 from torpor_cli import errors
 from torpor_cli.changes import manifest
@@ -24,18 +25,18 @@ class WorkflowFile:
     others: tuple[Object, ...] = ()
 
     def template(self) -> Object | None:
-        """Return the WorkflowTemplate that the Workflow refers to, None if it refers to none.
+        """Return the template that the Workflow refers to, None if it refers to none.
 
         Raises CliError if the file does not have it.
         """
         reference = self.workflow["spec"].get("templateRef")
         if not reference:
             return None
-        name = reference["name"]
-        template = folders.by_name(self.others, "WorkflowTemplate").get(name)
+        name, kind = reference["name"], reference.get("kind") or TemplateKind.NAMESPACE
+        template = folders.by_name(self.others, kind).get(name)
         if template is None:
             raise errors.CliError(
-                f"{self.name}: the Workflow refers to WorkflowTemplate {name}, which the file does not have; add it as "
+                f"{self.name}: the Workflow refers to {kind} {name}, which the file does not have; add it as "
                 "another document"
             )
         return dict(template)

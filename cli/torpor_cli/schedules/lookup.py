@@ -9,9 +9,17 @@ from torpor_cli import errors
 from torpor_cli.cluster.api import Object, ObjectSelection
 from torpor_cli.cluster.connect import ClusterConnection
 from torpor_cli.cluster.errors import NotFoundError
-from torpor_cli.cluster.resources import BACKFILLS, SCHEDULES, TASKRUNS, TEMPLATES, WORKFLOWS, ApiResource
+from torpor_cli.cluster.resources import (
+    BACKFILLS,
+    CLUSTER_TEMPLATES,
+    SCHEDULES,
+    TASKRUNS,
+    TEMPLATES,
+    WORKFLOWS,
+    ApiResource,
+)
 
-_WORDS = {SCHEDULES: "schedule", BACKFILLS: "backfill", TEMPLATES: "template"}
+_WORDS = {SCHEDULES: "schedule", BACKFILLS: "backfill", TEMPLATES: "template", CLUSTER_TEMPLATES: "cluster template"}
 _PREFIX = re.compile(rf"^[a-z]+\.{re.escape(constants.GROUP)}/")
 """What `-o name` prints before a name."""
 

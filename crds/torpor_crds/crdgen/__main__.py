@@ -29,6 +29,7 @@ def documents() -> dict[str, str]:
         definitions.workflows(),
         definitions.taskruns(),
         definitions.workflow_templates(),
+        definitions.cluster_workflow_templates(),
         definitions.schedules(),
         definitions.backfills(),
     )

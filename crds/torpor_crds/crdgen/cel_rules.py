@@ -20,6 +20,27 @@ def parameter() -> list[Schema]:
     ]
 
 
+def allowed_namespaces() -> list[Schema]:
+    """ClusterWorkflowTemplate.spec.allowedNamespaces."""
+    return [
+        _rule(
+            "has(self.names) && self.names.size() > 0 || has(self.selector)",
+            message="set names or selector; selector: {} allows all namespaces",
+        ),
+    ]
+
+
+def label_requirement() -> list[Schema]:
+    """A condition of a selector."""
+    return [
+        _rule(
+            "(self.operator in ['In', 'NotIn']) == (has(self.values) && self.values.size() > 0)",
+            message="In and NotIn need values; Exists and DoesNotExist have none",
+            path=".values",
+        ),
+    ]
+
+
 def schedule_spec() -> list[Schema]:
     """Schedule.spec: rules over several fields."""
     return [

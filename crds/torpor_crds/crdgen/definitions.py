@@ -50,6 +50,7 @@ class KindDefinition(NamedTuple):
     columns: Sequence[PrinterColumn]
     selectable: Sequence[str] = ()
     has_status: bool = True
+    namespaced: bool = True
 
 
 _AGE = PrinterColumn("Age", ".metadata.creationTimestamp", "Time since it was created.", "date")
@@ -117,6 +118,19 @@ _TEMPLATE = KindDefinition(
     ),
 )
 
+_CLUSTER_TEMPLATE = KindDefinition(
+    name="ClusterWorkflowTemplate",
+    plural="clusterworkflowtemplates",
+    short="tcwt",
+    has_status=False,
+    namespaced=False,
+    columns=(
+        PrinterColumn("Description", ".spec.description", "What the workflow does."),
+        _AGE,
+        PrinterColumn("Namespaces", ".spec.allowedNamespaces.names", "Namespaces that may use it.", priority=1),
+    ),
+)
+
 _SCHEDULE = KindDefinition(
     name="Schedule",
     plural="schedules",
@@ -177,11 +191,25 @@ def workflows() -> Schema:
 
 def workflow_templates() -> Schema:
     """Build the CRD of WorkflowTemplate."""
-    schema = _schema(template.WorkflowTemplate, _TEMPLATE)
+    return _crd(_TEMPLATE, _template_schema(template.WorkflowTemplate, _TEMPLATE))
+
+
+def cluster_workflow_templates() -> Schema:
+    """Build the CRD of ClusterWorkflowTemplate."""
+    schema = _template_schema(template.ClusterWorkflowTemplate, _CLUSTER_TEMPLATE)
+    allowed = schema["properties"]["spec"]["properties"]["allowedNamespaces"]
+    allowed["x-kubernetes-validations"] = cel_rules.allowed_namespaces()
+    requirement = allowed["properties"]["selector"]["properties"]["matchExpressions"]["items"]
+    requirement["x-kubernetes-validations"] = cel_rules.label_requirement()
+    return _crd(_CLUSTER_TEMPLATE, schema)
+
+
+def _template_schema(model: type[template.WorkflowTemplate], kind: KindDefinition) -> Schema:
+    schema = _schema(model, kind)
     _leave_to_policy(schema["properties"]["spec"]["properties"]["workflow"])
     parameter = schema["properties"]["spec"]["properties"]["params"]["items"]
     parameter["x-kubernetes-validations"] = cel_rules.parameter()
-    return _crd(_TEMPLATE, schema)
+    return schema
 
 
 def schedules() -> Schema:
@@ -271,7 +299,7 @@ def _crd(kind: KindDefinition, schema: Schema) -> Schema:
         "metadata": {"name": f"{kind.plural}.{constants.GROUP}"},
         "spec": {
             "group": constants.GROUP,
-            "scope": "Namespaced",
+            "scope": "Namespaced" if kind.namespaced else "Cluster",
             "names": {
                 "kind": kind.name,
                 "listKind": f"{kind.name}List",

@@ -1,1 +1,1 @@
-"""The five kinds as pydantic models."""
+"""The kinds of Torpor as pydantic models."""

@@ -4,15 +4,20 @@ from typing import Annotated, Any
 
 from pydantic import Field
 from torpor_wire import constants
+from torpor_wire.enums import TemplateKind
 
 from torpor_crds.models.argument import JsonText
 from torpor_crds.models.base import Count, Duration, Identifier, Model, ObjectName, Time, Value
 
 
 class TemplateRef(Model):
-    """A WorkflowTemplate of the same namespace."""
+    """A WorkflowTemplate of the same namespace, or a ClusterWorkflowTemplate."""
 
-    name: Annotated[ObjectName, Field(description="Name of the WorkflowTemplate.")]
+    name: Annotated[ObjectName, Field(description="Name of the template.")]
+    kind: Annotated[
+        TemplateKind | None,
+        Field(description="WorkflowTemplate or ClusterWorkflowTemplate. Unset: WorkflowTemplate."),
+    ] = None
 
 
 class BodyRef(Model):
@@ -21,6 +26,10 @@ class BodyRef(Model):
     template: Annotated[
         ObjectName | None,
         Field(description="WorkflowTemplate of the namespace that has the body. Unset: `spec.bodies` has it."),
+    ] = None
+    cluster_template: Annotated[
+        ObjectName | None,
+        Field(description="ClusterWorkflowTemplate that has the body, instead of `template`."),
     ] = None
     body: Annotated[
         Identifier | None, Field(description="Name of a body in `bodies`, of the template or of this spec.")
@@ -88,7 +97,7 @@ class RunOf(Model):
 class RunCall(Model):
     """A run of a WorkflowTemplate as a task. The task ends as the run ends, and its result is that of the run."""
 
-    template_ref: Annotated[TemplateRef, Field(description="WorkflowTemplate of the run, in the same namespace.")]
+    template_ref: Annotated[TemplateRef, Field(description="Template of the run, of the namespace or of the cluster.")]
     params: Annotated[
         dict[str, Value],
         Field(
@@ -106,7 +115,8 @@ class RunCall(Model):
 class ChildRun(Model):
     """The run that a TaskRun starts, with evaluated expressions."""
 
-    template: Annotated[ObjectName, Field(description="WorkflowTemplate of the run.")]
+    template: Annotated[ObjectName, Field(description="Template of the run.")]
+    kind: Annotated[TemplateKind | None, Field(description="Kind of the template. Unset: WorkflowTemplate.")] = None
     params: Annotated[JsonText, Field(description="Params of the run, as JSON text.")] = "{}"
     depth: Annotated[Count, Field(description="Number of runs that contain the run.")] = 1
     root: Annotated[str, Field(max_length=63, description="uid of the outermost Workflow.")]

@@ -42,7 +42,7 @@ class WorkflowSpec(Model):
 
     template_ref: Annotated[
         TemplateRef | None,
-        Field(description="WorkflowTemplate of the run. The operator copies its spec when the run starts."),
+        Field(description="Template of the run. The operator copies its spec when the run starts."),
     ] = None
     run_of: Annotated[
         RunOf | None,

@@ -225,3 +225,19 @@ class FileKind(StrEnum):
     FOLDER = "folder"
     FILE_GZIP = "file+gzip"
     FOLDER_GZIP = "folder+gzip"
+
+
+class TemplateKind(StrEnum):
+    """The kind of a template: one of a namespace, or one of the cluster."""
+
+    NAMESPACE = "WorkflowTemplate"
+    CLUSTER = "ClusterWorkflowTemplate"
+
+
+class LabelOperator(StrEnum):
+    """How a selector compares the value of a label, as in Kubernetes."""
+
+    IN = "In"
+    NOT_IN = "NotIn"
+    EXISTS = "Exists"
+    DOES_NOT_EXIST = "DoesNotExist"

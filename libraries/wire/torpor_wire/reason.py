@@ -72,6 +72,7 @@ class Reason(StrEnum):
     DEFAULTS_INVALID = "DefaultsInvalid"  # the defaults of tasks of the namespace cannot be read, or are rejected
     RUN_DELETED = "RunDeleted"  # the run that a task started was deleted before its end
     RUN_LIMIT_REACHED = "RunLimitReached"  # the runs of a run are nested too deeply, or too many
+    TEMPLATE_NOT_ALLOWED = "TemplateNotAllowed"  # the ClusterWorkflowTemplate does not allow the namespace of the run
     TEMPLATE_INVALID = "TemplateInvalid"  # the WorkflowTemplate cannot be read, or its spec is rejected
     PARAMS_INVALID = "ParamsInvalid"  # the params of the run do not fit its WorkflowTemplate
     EXPRESSION_INVALID = "ExpressionInvalid"

@@ -7,6 +7,7 @@ from http import HTTPStatus
 from torpor_kubernetes.client.resources import (
     BACKFILLS,
     CLAIMS,
+    CLUSTER_TEMPLATES,
     CONFIG_MAPS,
     EVENTS,
     LEASES,
@@ -48,7 +49,7 @@ class ResourceRoutes:
 
     def __init__(self) -> None:
         self._resources: dict[str, Resource] = {}
-        own = (WORKFLOWS, TASKRUNS, TEMPLATES, SCHEDULES, BACKFILLS)
+        own = (WORKFLOWS, TASKRUNS, TEMPLATES, CLUSTER_TEMPLATES, SCHEDULES, BACKFILLS)
         for resource in (*own, PODS, CONFIG_MAPS, EVENTS, LEASES, NAMESPACES, CLAIMS):
             self.serve(resource)
 

@@ -6,9 +6,11 @@ from http import HTTPStatus
 
 from torpor_crds.models import workflow as workflows
 from torpor_crds.models.backfill import Backfill, BackfillStatus
+from torpor_crds.models.run_of import TemplateRef
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api, Object
-from torpor_kubernetes.client.resources import BACKFILLS, TEMPLATES, WORKFLOWS
+from torpor_kubernetes.client.resources import BACKFILLS, CLUSTER_TEMPLATES, TEMPLATES, WORKFLOWS
+from torpor_wire.enums import TemplateKind
 from torpor_wire.reason import Reason
 
 from torpor_operator.backfills.archived_runs import FindArchived
@@ -62,12 +64,17 @@ class BackfillExecutor:
         except ValueError as error:
             raise errors.ApiError(f"Workflow {name} cannot be read: {error}") from error
 
-    async def has_template(self, namespace: str, name: str) -> bool:
-        """Whether a WorkflowTemplate exists."""
+    async def has_template(self, namespace: str, reference: TemplateRef) -> bool:
+        """Whether a template exists. One of the cluster that may not be read is for the run to report."""
+        of_cluster = reference.kind is TemplateKind.CLUSTER
+        resource, place = (CLUSTER_TEMPLATES, None) if of_cluster else (TEMPLATES, namespace)
         try:
-            await self._api.get(TEMPLATES, namespace, name)
+            await self._api.get(resource, place, reference.name)
         except errors.NotFound:
             return False
+        except errors.Forbidden:
+            if not of_cluster:
+                raise
         return True
 
     async def write_status(self, backfill: Backfill, wanted: BackfillStatus) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Never
 
 from torpor_crds.models.backfill import Backfill
+from torpor_crds.models.run_of import TemplateRef
 from torpor_kubernetes.cache.store import Unreadable
 from torpor_kubernetes.client.api import Object
 from torpor_wire.reason import Reason
@@ -152,8 +153,8 @@ class BackfillReconciler:
         except NotArchivedError as error:
             gathered.blocked = TemporaryObstacle(Reason.ARCHIVE_UNAVAILABLE, f"the archive cannot be read: {error}")
 
-    async def _find_template(self, namespace: str, name: str, gathered: Gathered) -> None:
-        gathered.has_template = await self._executor.has_template(namespace, name)
+    async def _find_template(self, namespace: str, reference: TemplateRef, gathered: Gathered) -> None:
+        gathered.has_template = await self._executor.has_template(namespace, reference)
 
     async def _resolve(self, namespace: str, needs: Sequence[Need], gathered: Gathered) -> None:
         gathered.known |= await self._resolver.resolve(needs, namespace=namespace)

@@ -16,6 +16,7 @@ from torpor_kubernetes.client.api import Api, Object
 from torpor_kubernetes.client.decoding import UNREADABLE
 from torpor_kubernetes.client.resources import (
     CLAIMS,
+    CLUSTER_TEMPLATES,
     CONFIG_MAPS,
     EVENTS,
     NAMESPACES,
@@ -68,6 +69,10 @@ _CLAIMS = 5
 """Claims of a pod that are read."""
 _PROBLEMS = 3
 """Problems of an unreadable template that are reported."""
+_NO_CLUSTER_TEMPLATES = (
+    "this installation of Torpor has no right to read ClusterWorkflowTemplates; an administrator can bind ClusterRole "
+    "torpor-cluster-template-view to its operator by a ClusterRoleBinding"
+)
 _EVENTS = 50
 """Events of a pod that are read in one page; the kubelet counts repetitions on one Event."""
 
@@ -75,7 +80,8 @@ _EVENTS = 50
 def _facts_of_namespace(metadata: Object) -> NamespaceFacts:
     level = str((metadata.get("labels") or {}).get(constants.POD_SECURITY_LABEL) or "")
     defaults = str((metadata.get("annotations") or {}).get(constants.DEFAULTS_ANNOTATION) or "")
-    return NamespaceFacts(level=level, defaults=defaults)
+    labels = {str(name): str(value) for name, value in (metadata.get("labels") or {}).items()}
+    return NamespaceFacts(level=level, defaults=defaults, labels=labels)
 
 
 class QueryResolver:
@@ -162,14 +168,20 @@ class QueryResolver:
         return Value(json=dict(stored.get("data") or {}))
 
     async def _read_template(self, query: ReadTemplate) -> Answer:
+        resource = TEMPLATES if query.namespace else CLUSTER_TEMPLATES
         try:
-            stored = await self._api.get(TEMPLATES, query.namespace, query.name)
+            stored = await self._api.get(resource, query.namespace or None, query.name)
         except errors.NotFound:
             return Presence.GONE
+        except errors.Forbidden as error:
+            if query.namespace or not error.lacks_role:
+                raise
+            return UnreadableTemplate(_NO_CLUSTER_TEMPLATES)
         if UNREADABLE in stored:
             return UnreadableTemplate(str(stored[UNREADABLE]))
+        parse_template = templates.parse if query.namespace else templates.parse_of_cluster
         try:
-            return TemplateSource(templates.parse(stored), dict(stored["spec"]["workflow"]))
+            return TemplateSource(parse_template(stored), dict(stored["spec"]["workflow"]))
         except ValidationError as error:
             return UnreadableTemplate("; ".join(_problems(error)))
 

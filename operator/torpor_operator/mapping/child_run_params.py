@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from functools import partial
 
-from torpor_crds.models.run_of import ChildRun
+from torpor_crds.models.run_of import ChildRun, TemplateRef
 from torpor_crds.models.task import Task
 from torpor_crds.models.workflow import Workflow
 from torpor_expressions.errors import ExpressionError
@@ -44,14 +44,13 @@ def resolve_child_run(
         message = f"run.params: the params have {size:,} bytes; the limit is {constants.RESULT_MAX:,}"
         message += ": store the data elsewhere, and pass its location"
         return failed_without_runs(task.name, Reason.ARGUMENTS_TOO_LARGE, message)
-    return _child_run(scope.workflow, call.template_ref.name, text)
+    return _child_run(scope.workflow, call.template_ref, text)
 
 
-def _child_run(workflow: Workflow, template: str, params: str) -> ChildRun:
+def _child_run(workflow: Workflow, template: TemplateRef, params: str) -> ChildRun:
     parent = workflow.spec.parent
-    if parent is None:
-        return ChildRun(template=template, params=params, depth=1, root=workflow.metadata.uid)
-    return ChildRun(template=template, params=params, depth=parent.depth + 1, root=parent.root)
+    depth, root = (1, workflow.metadata.uid) if parent is None else (parent.depth + 1, parent.root)
+    return ChildRun(template=template.name, kind=template.kind, params=params, depth=depth, root=root)
 
 
 def _problem(written: Collection[str], name: str) -> str | None:

@@ -233,7 +233,7 @@ class ReadVariables:
 
 @dataclass(frozen=True, slots=True)
 class ReadTemplate:
-    """Read the WorkflowTemplate of a run that has not started."""
+    """Read a template of a run that has not started. Without a namespace, it is a ClusterWorkflowTemplate."""
 
     namespace: str
     name: str

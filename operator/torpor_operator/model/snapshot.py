@@ -95,7 +95,7 @@ class SettledLogs:
 
 @dataclass(frozen=True, slots=True)
 class TemplateSource:
-    """A WorkflowTemplate, and its `spec.workflow` as the API server stores it: with fields of newer versions."""
+    """A template of the namespace or the cluster, and its `spec.workflow` as stored, with fields of newer versions."""
 
     template: WorkflowTemplate
     workflow: Mapping[str, JSON]
@@ -103,17 +103,18 @@ class TemplateSource:
 
 @dataclass(frozen=True, slots=True)
 class UnreadableTemplate:
-    """Why a WorkflowTemplate cannot be read."""
+    """Why a template cannot be read."""
 
     message: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamespaceFacts:
-    """The Pod Security level that a namespace enforces, and its defaults of tasks; empty where it sets none."""
+    """The Pod Security level that a namespace enforces, its defaults of tasks, and its labels; empty if it has none."""
 
     level: str = ""
     defaults: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
 
 
 TemplateRead: TypeAlias = TemplateSource | UnreadableTemplate

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from torpor_crds.models.run_of import ChildRun, ParentRun
+from torpor_crds.models.run_of import ChildRun, ParentRun, TemplateRef
 from torpor_crds.models.taskrun import TaskRun, TriggerCall
 from torpor_crds.models.workflow import Workflow
 from torpor_wire import canonical, constants, names, retry, trigger
@@ -79,7 +79,7 @@ def build(taskrun: TaskRun, run: ChildRun) -> dict[str, Any]:
             "ownerReferences": [owner | {"controller": True, "blockOwnerDeletion": True}],
         },
         "spec": {
-            "templateRef": {"name": run.template},
+            "templateRef": TemplateRef(name=run.template, kind=run.kind).to_json(),
             "params": json.loads(run.params),
             "parent": parent.to_json(),
         },

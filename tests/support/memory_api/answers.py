@@ -51,9 +51,9 @@ def answer(stored: "Stored", need: Need) -> Answer:  # noqa: C901, PLR0912 - a c
             return stored.namespace
         case ReadVariables(name=name):
             return Value(json=dict(stored.variables[name]))
-        case ReadTemplate(name=name):
+        case ReadTemplate(namespace=namespace, name=name):
             stored.confirmed.append(need)
-            return _template(stored, name)
+            return _template(stored, name, of_cluster=not namespace)
         case ConfirmArchived(completed=completed):
             stored.confirmed.append(need)
             if stored.archive_error:
@@ -90,11 +90,12 @@ def answer(stored: "Stored", need: Need) -> Answer:  # noqa: C901, PLR0912 - a c
             assert_never(need)
 
 
-def _template(stored: "Stored", name: str) -> Answer:
-    body = stored.templates.get(name)
+def _template(stored: "Stored", name: str, *, of_cluster: bool) -> Answer:
+    body = (stored.cluster_templates if of_cluster else stored.templates).get(name)
+    parse = templates.parse_of_cluster if of_cluster else templates.parse
     if body is None:
         return Presence.GONE
     try:
-        return TemplateSource(templates.parse(body), body["spec"]["workflow"])
+        return TemplateSource(parse(body), body["spec"]["workflow"])
     except ValueError as error:
         return UnreadableTemplate(str(error))

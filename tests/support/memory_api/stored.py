@@ -68,6 +68,7 @@ class Stored:
         self.unconfirmed_pods: dict[str, str] = {}  # by uid of the TaskRun: a pod whose creation was not answered
         self.created: dict[str, dict[Path, Indexes]] = {}  # instances the operator saw, whatever the status says
         self.templates: dict[str, Body] = {}  # WorkflowTemplates by name
+        self.cluster_templates: dict[str, Body] = {}  # ClusterWorkflowTemplates by name
         self.variables: dict[str, dict[str, str]] = {}  # ConfigMaps by name
         self.slots: dict[str, int] = {}  # free slots of pools
         self.holders: set[str] = set()  # names of TaskRuns that have one

@@ -81,7 +81,10 @@ class ResubmitAct:
         key = request.only_run()
         earlier = await objects.any_workflow(caller, key)
         reference = earlier["spec"].get("templateRef")
-        template = await objects.template(caller, key.namespace, reference["name"]) if reference else None
+        template = None
+        if reference:
+            kind = reference.get("kind")
+            template = await objects.template(caller, key.namespace, reference["name"], kind=kind)
         return earlier, template, new_runs.settable(earlier, template)
 
     @staticmethod

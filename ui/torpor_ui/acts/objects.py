@@ -10,10 +10,11 @@ from torpor_client.changes import approvals, operations
 from torpor_client.changes.operations import Operations
 from torpor_kubernetes.client import errors as api_errors
 from torpor_kubernetes.client.api import Object
-from torpor_kubernetes.client.resources import TASKRUNS, TEMPLATES, WORKFLOWS, Resource
+from torpor_kubernetes.client.resources import CLUSTER_TEMPLATES, TASKRUNS, TEMPLATES, WORKFLOWS, Resource
 from torpor_views.instance import InstanceView
 from torpor_views.model import RunView
 from torpor_wire import constants, names
+from torpor_wire.enums import TemplateKind
 
 from torpor_ui import errors
 from torpor_ui.cluster.bounded_lists import DEFERRED, PAGE, read_each
@@ -101,9 +102,10 @@ async def asking_taskruns(caller: Caller, key: RunKey, tasks: Sequence[InstanceK
     return found
 
 
-async def template(caller: Caller, namespace: str, name: str) -> Object:
-    """Return a WorkflowTemplate. Raises ProblemError."""
+async def template(caller: Caller, namespace: str, name: str, *, kind: str | None = None) -> Object:
+    """Return a template of the namespace or of the cluster. Raises ProblemError."""
+    of_cluster = kind == TemplateKind.CLUSTER
     try:
-        return await caller.api.get(TEMPLATES, namespace, name)
+        return await caller.api.get(CLUSTER_TEMPLATES if of_cluster else TEMPLATES, namespace, name)
     except api_errors.NotFound as error:
         raise errors.not_found(f"there is no template {name} in namespace {namespace}") from error

@@ -55,6 +55,13 @@ def _segment(name: str) -> str:
 
 WORKFLOWS = Resource(group=constants.GROUP, version=constants.VERSION, plural="workflows", kind="Workflow")
 TASKRUNS = Resource(group=constants.GROUP, version=constants.VERSION, plural="taskruns", kind="TaskRun")
+CLUSTER_TEMPLATES = Resource(
+    group=constants.GROUP,
+    version=constants.VERSION,
+    plural="clusterworkflowtemplates",
+    kind="ClusterWorkflowTemplate",
+    namespaced=False,
+)
 TEMPLATES = Resource(
     group=constants.GROUP, version=constants.VERSION, plural="workflowtemplates", kind="WorkflowTemplate"
 )

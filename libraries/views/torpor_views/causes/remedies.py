@@ -53,6 +53,7 @@ REMEDIES: Mapping[str, Remedy] = {
             Reason.EXPRESSION_TOO_EXPENSIVE,
             Reason.PARAMS_INVALID,
             Reason.TEMPLATE_INVALID,
+            Reason.TEMPLATE_NOT_ALLOWED,
             Reason.RUN_LIMIT_REACHED,
             Reason.OBJECT_REFUSED,
         ),

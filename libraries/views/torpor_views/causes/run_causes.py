@@ -3,6 +3,7 @@
 from typing import assert_never
 
 from torpor_wire import times
+from torpor_wire.enums import TemplateKind
 from torpor_wire.reason import Reason
 from torpor_wire.state import RunState
 
@@ -77,7 +78,8 @@ def _template_missing(run: RunView) -> Cause | None:
     if verdict is None or verdict.reason != Reason.TEMPLATE_NOT_FOUND:
         return None
     detail = f"has not started: {json_fields.message_line(verdict.message) or verdict.reason}"
-    command = commands.list_all(run, "workflowtemplates")
+    of_cluster = TemplateKind.CLUSTER in verdict.message
+    command = commands.list_all(run, "clusterworkflowtemplates" if of_cluster else "workflowtemplates")
     return _cause(run, CauseKind.TEMPLATE_NOT_FOUND, Urgency.ACT, detail, command, verdict)
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from torpor_crds.models.backfill import BackfillStatus
+from torpor_crds.models.run_of import TemplateRef
 
 from torpor_operator.model.actions import Need, Notice
 
@@ -18,7 +19,7 @@ class BackfillPlan:
 
     creates: tuple[dict[str, Any], ...] = ()
     lookups: tuple[str, ...] = ()
-    template: str | None = None
+    template: TemplateRef | None = None
     needs: tuple[Need, ...] = ()
     status: BackfillStatus
     notices: tuple[Notice, ...] = ()

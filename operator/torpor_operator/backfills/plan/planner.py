@@ -122,7 +122,7 @@ def _request_for_ticks(this_pass: BackfillPass) -> BackfillPlan | None:
     return BackfillPlan(
         creates=() if unknown else requests.creates,
         lookups=requests.lookups,
-        template=reference.name if reference is not None and unknown else None,
+        template=reference if unknown else None,
         needs=tuple(dict.fromkeys(requests.needs)),
         status=snapshot.backfill.status,
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from torpor_crds.models.schedule import Schedule, ScheduleSource, ScheduleSpec
 from torpor_wire import times
 from torpor_wire.cron.ticks import Ticks
+from torpor_wire.enums import TemplateKind
 from torpor_wire.reason import Reason
 
 from torpor_operator.backfills.plan.period import BackfillPeriod
@@ -53,7 +54,9 @@ def template_missing(snapshot: BackfillSnapshot) -> TemporaryObstacle | None:
     reference = snapshot.schedule.spec.template_ref if snapshot.schedule else None
     if reference is None or snapshot.has_template is not False:
         return None
-    return TemporaryObstacle("TemplateNotFound", f"WorkflowTemplate {reference.name} does not exist: create it")
+    return TemporaryObstacle(
+        "TemplateNotFound", f"{reference.kind or TemplateKind.NAMESPACE} {reference.name} does not exist: create it"
+    )
 
 
 def _cron_sources(spec: ScheduleSpec, name: str | None) -> list[ScheduleSource]:

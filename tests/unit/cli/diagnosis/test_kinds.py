@@ -12,8 +12,8 @@ from tests.unit.cli.diagnosis.healthy import HEALTHY, PUBLISHED, SCHEMAS, role
 def test_the_kinds_that_are_not_served_are_named() -> None:
     earlier = {kind: PUBLISHED[kind] for kind in ("Workflow", "TaskRun")}
     checks = cluster_checks.kinds(replace(HEALTHY, schemas=earlier), SCHEMAS)
-    missing = "workflowtemplates.torpor.dev, schedules.torpor.dev, backfills.torpor.dev"
-    assert (checks.status, checks.message) == (Status.FAILED, f"the cluster does not serve {missing}")
+    missing = "workflowtemplates.torpor.dev, clusterworkflowtemplates.torpor.dev, schedules.torpor.dev"
+    assert (checks.status, checks.message) == (Status.FAILED, f"the cluster does not serve {missing} and 1 more")
 
 
 @pytest.mark.parametrize(("name", "verb"), [("view", "list"), ("edit", "create")])

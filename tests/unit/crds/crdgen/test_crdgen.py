@@ -61,7 +61,7 @@ def test_kinds_with_many_writes_have_no_rules_that_every_write_evaluates(plural:
     assert "x-kubernetes-validations" in str(load("schedules"))
 
 
-@pytest.mark.parametrize("plural", ["workflowtemplates", "schedules"])
+@pytest.mark.parametrize("plural", ["workflowtemplates", "clusterworkflowtemplates", "schedules"])
 def test_the_workflow_in_another_kind_has_no_rules_either(plural: str) -> None:
     spec = load(plural)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
     assert "x-kubernetes-validations" not in str(spec["properties"]["workflow"])

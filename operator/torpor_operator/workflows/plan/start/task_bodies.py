@@ -69,6 +69,8 @@ def reference_of(task: Mapping[str, Any]) -> BodyRef:
 
 
 def _key(reference: BodyRef) -> TemplateKey | None:
+    if reference.cluster_template is not None:
+        return TemplateKey(name=reference.cluster_template, of_cluster=True)
     return None if reference.template is None else TemplateKey(name=reference.template)
 
 

@@ -42,7 +42,7 @@ def copy_or_wait(run: RunContext) -> WorkflowPlan | None:
         return invalid_run.fail(run, RunVerdict.failed(Reason.CANCELLED, f"{field} was set"))
     if spec.suspend:
         return waiting.wait(run, RunVerdict(state=RunState.SUSPENDED, succeeded="Unknown", reason=Reason.SUSPENDED))
-    match template_source.read(run, TemplateKey(name=spec.template_ref.name)):
+    match template_source.read(run, TemplateKey.from_reference(spec.template_ref)):
         case WorkflowPlan() as held:
             return held
         case Pending(needs):
