@@ -1,5 +1,6 @@
 """Plays a Workflow in this process, with the triggers of Airflow and with real pods as processes."""
 
+import asyncio
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,6 +10,8 @@ from torpor_local import engine
 from torpor_local.options import LocalRunOutcome, Options
 
 RULE = {"airflow.providers.**": "torpor_airflow.triggers.catalog:load_classes"}
+SECONDS_MAX = 600.0
+"""A run that hangs ends the test."""
 
 
 class _Unseen:
@@ -25,7 +28,8 @@ async def play(folder: Path, *tasks: Mapping[str, Any], **spec: Any) -> LocalRun
         "spec": {"image": "any:1", "tasks": list(tasks), **spec},
     }
     options = Options(folder=folder / "run", python=sys.executable, working_directory=folder, triggers=RULE)
-    return await engine.play([workflow], options, _Unseen())
+    async with asyncio.timeout(SECONDS_MAX):
+        return await engine.play([workflow], options, _Unseen())
 
 
 def statuses(outcome: LocalRunOutcome) -> dict[str, dict[str, Any]]:
