@@ -74,6 +74,7 @@ class ClusterCache:
         self.workflows: dict[Key, Workflow] = {}
         self._runs: RunIndex[Key] = RunIndex()
         self._gone = GoneUids()
+        self.disrupted_pods = GoneUids()
         self.unconfirmed_pods: dict[str, str] = {}
         """By uid of the TaskRun: the name of a pod whose creation got no answer."""
         self.creation_errors: dict[str, actions.Notice] = {}
@@ -274,6 +275,8 @@ class ClusterCache:
             _LOG.warning("cannot read pod %s/%s: %s", change.namespace, change.name, change.message)
             return
         present, former = change.item, change.previous
+        if present is None and former is not None and former.disrupted:
+            self.disrupted_pods.add(former.uid)
         known = present or former
         taskrun = self.taskruns.store.by_uid(known.owner_uid) if known is not None else None
         if taskrun is not None:

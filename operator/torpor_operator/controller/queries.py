@@ -231,12 +231,13 @@ class QueryResolver:
         return Presence.UNREADABLE if self._cluster.store_workflow(stored) else Presence.PRESENT
 
     async def _confirm_pod(self, query: ConfirmPod) -> Presence:
+        gone = Presence.DISRUPTED if query.uid in self._cluster.disrupted_pods else Presence.GONE
         try:
             stored = await self._api.get(PODS, query.namespace, query.name)
         except errors.NotFound:
-            return Presence.GONE
+            return gone
         if stored["metadata"]["uid"] != query.uid:
-            return Presence.GONE
+            return gone
         if _is_watched(stored):
             self._cluster.pods.store.absorb(stored)
         elif pod.parse_pod(stored).terminal:

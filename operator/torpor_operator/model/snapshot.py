@@ -58,6 +58,7 @@ class Presence(StrEnum):
     """What the API server knows of an object that is not in the cache."""
 
     GONE = "Gone"
+    DISRUPTED = "Disrupted"  # gone, and it was last seen as disrupted
     PRESENT = "Present"
     UNREADABLE = "Unreadable"
 

@@ -63,11 +63,16 @@ def ended_without_report(view: TaskRunView, pod: Pod) -> Step:
 
 
 def missing(view: TaskRunView, confirm: ConfirmPod) -> Step:
-    """Fail after a pod that no longer exists, once a read has confirmed it: the cache alone may lag behind."""
+    """Fail after a pod that no longer exists, once a read has confirmed it: the cache alone may lag behind.
+
+    A pod that was disrupted is replaced, as one that is seen before it vanishes: its node may be collected at once.
+    """
     match view.known.get(confirm):
         case None:
             return Step(needs=(confirm,))
-        case Presence.GONE:
+        case Presence.DISRUPTED if view.taskrun.status.launch < view.settings.max_launches:
+            return relaunch(view)
+        case Presence.GONE | Presence.DISRUPTED:
             return step.fail(view, Reason.LOST, f"pod {confirm.name} no longer exists and left no report")
         case _:
             return Step(again_at=view.now + view.settings.former_pod_grace)

@@ -73,7 +73,9 @@ def answer(stored: "Stored", need: Need) -> Answer:  # noqa: C901, PLR0912 - a c
             stored.confirmed.append(need)
             stored.unseen.discard(name)
             held = stored.pods.get(name)
-            return Presence.PRESENT if held and held["metadata"]["uid"] == uid else Presence.GONE
+            if held and held["metadata"]["uid"] == uid:
+                return Presence.PRESENT
+            return Presence.DISRUPTED if uid in stored.disrupted_pods else Presence.GONE
         case ConfirmPods(taskrun_uid=uid):
             stored.confirmed.append(need)
             stored.unconfirmed_pods.pop(uid, None)

@@ -65,6 +65,7 @@ class Stored:
         self.graceful = False  # a deleted pod stays, terminating
         self.unseen: set[str] = set()  # what exists and is not in the operator's store yet, by name
         self.unreadable: set[str] = set()
+        self.disrupted_pods: set[str] = set()  # uids of pods that were last seen as disrupted
         self.unconfirmed_pods: dict[str, str] = {}  # by uid of the TaskRun: a pod whose creation was not answered
         self.created: dict[str, dict[Path, Indexes]] = {}  # instances the operator saw, whatever the status says
         self.templates: dict[str, Body] = {}  # WorkflowTemplates by name

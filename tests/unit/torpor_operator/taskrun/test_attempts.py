@@ -72,6 +72,19 @@ def test_a_running_pod_that_the_cache_lacks_is_lost_only_after_a_read() -> None:
     assert status.message == f"pod {pod} no longer exists and left no report"
 
 
+@pytest.mark.parametrize(
+    ("launches", "state", "launch"), [(5, State.SCHEDULED, 1), (0, State.FAILED, 0)], ids=["replaced", "too often"]
+)
+def test_a_disrupted_pod_that_vanished_uses_no_attempt(launches: int, state: State, launch: int) -> None:
+    world = PlanFixture(python("a"), settings=Settings(max_launches=launches)).settle()
+    world.claim("a")
+    (pod,) = world.pods
+    world.api.disrupted_pods.add(world.pods[pod]["metadata"]["uid"])
+    world.lose_pod("a")
+    status = world.settle().run("a").status
+    assert (status.state, status.attempt, status.launch) == (state, 1, launch)
+
+
 def test_another_pod_of_the_same_name_is_not_the_claimed_one() -> None:
     world = PlanFixture(python("a")).settle()
     world.claim("a")

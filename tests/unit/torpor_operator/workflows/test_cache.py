@@ -203,6 +203,16 @@ def test_a_pod_without_our_finalizer_is_not_an_orphan(recorded: RecordingCache) 
     assert recorded.orphans == []
 
 
+@pytest.mark.parametrize("disrupted", [True, False])
+def test_a_disruption_outlives_the_pod(recorded: RecordingCache, *, disrupted: bool) -> None:
+    pods = recorded.cache.pods.store
+    condition = {"type": "DisruptionTarget", "status": str(disrupted)}
+    pods.upsert(pod(102) | {"status": {"phase": "Running", "conditions": [condition]}})
+    assert "pod" not in recorded.cache.disrupted_pods
+    pods.delete(pod(103))
+    assert ("pod" in recorded.cache.disrupted_pods) is disrupted
+
+
 def created(recorded: RecordingCache) -> dict[str, str]:
     snapshot = recorded.gather(RUN, {})
     assert snapshot is not None
