@@ -140,7 +140,9 @@ class ClusterCache:
         """Take in a newer version of a Workflow. Returns why it cannot be read, or None if it can."""
         key = Key(body["metadata"]["namespace"], body["metadata"]["name"])
         if deleted:
-            self._drop(key)
+            cached = self.workflows.get(key)
+            if cached is None or cached.metadata.uid == body["metadata"].get("uid"):
+                self._drop(key)  # otherwise the watch is late: another Workflow has the name since
             return None
         if self._is_outdated(key, body["metadata"]):
             return None
@@ -240,8 +242,9 @@ class ClusterCache:
     def _is_outdated(self, key: Key, metadata: Mapping[str, Any]) -> bool:
         """Whether this version is outdated: the watch repeats the answers to our own writes, and may be late."""
         cached = self.workflows.get(key)
-        if cached is None or cached.metadata.uid != metadata.get("uid"):
+        if cached is None:
             return metadata.get("uid") in self._gone
+        # A version of another uid that is older is of a Workflow that is gone, and had the name before.
         return int(metadata.get("resourceVersion") or 0) <= int(cached.metadata.resource_version or 0)
 
     def _on_taskrun(self, change: Notice[TaskRun]) -> None:

@@ -113,8 +113,17 @@ def test_a_watch_event_that_repeats_a_response_enqueues_nothing(recorded: Record
 
 def test_another_workflow_of_the_same_name_replaces_the_first(recorded: RecordingCache) -> None:
     recorded.cache.store_workflow(workflow(100, parallelism=2))
-    recorded.cache.store_workflow(workflow(99, "another", parallelism=1))
+    recorded.cache.store_workflow(workflow(101, "another", parallelism=1))
     assert parallelism(recorded) == 1
+
+
+def test_late_events_of_a_former_workflow_do_not_drop_its_successor(recorded: RecordingCache) -> None:
+    recorded.cache.store_workflow(workflow(100, "another", parallelism=2))
+    recorded.cache.store_workflow(workflow(98, parallelism=1))
+    assert parallelism(recorded) == 2
+    recorded.cache.store_workflow(workflow(99), deleted=True)
+    recorded.cache.store_workflow(workflow(101, "another", parallelism=3))
+    assert parallelism(recorded) == 3
 
 
 def test_a_deleted_workflow_is_dropped_by_its_uid(recorded: RecordingCache) -> None:
