@@ -110,7 +110,7 @@ class BackfillPlanFixture:
             self.looked_up += decided.lookups
             looked_up |= {name: self._find(name) for name in decided.lookups}
             if decided.template is not None:
-                has_template = decided.template in self.templates
+                has_template = decided.template.name in self.templates
             for need in decided.needs:
                 assert isinstance(need, Evaluate)
                 known[need] = evaluate_here(need.expression, need.variables)
