@@ -31,6 +31,8 @@ _FORMS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     )
 )
 """What an expression of another engine is in Torpor."""
+_OPERATOR, _RENDERED = "operator", frozenset({"arguments"})
+"""The arguments beside the class of an operator have templates that the operator renders (ADR 0078)."""
 
 
 def problems(value: Any, path: Path) -> Iterator[LintProblem]:
@@ -40,7 +42,8 @@ def problems(value: Any, path: Path) -> Iterator[LintProblem]:
             yield from _of_text(value, path)
         case Mapping():
             for name, child in value.items():
-                yield from problems(child, (*path, name))
+                if not (name in _RENDERED and _OPERATOR in value):
+                    yield from problems(child, (*path, name))
         case list():
             for index, child in enumerate(value):
                 yield from problems(child, (*path, index))

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import assert_never
 
 from pydantic import ValidationError
@@ -31,7 +31,7 @@ from torpor_operator.controller.archive import NotArchivedError
 from torpor_operator.controller.archive_queries import NO_ARCHIVE, ArchiveQueries
 from torpor_operator.controller.cluster_cache import ClusterCache
 from torpor_operator.controller.run_events import observed_at
-from torpor_operator.model import pod
+from torpor_operator.model import pod, stored_objects
 from torpor_operator.model.actions import (
     ConfirmArchived,
     ConfirmLogs,
@@ -67,21 +67,12 @@ _NAMESPACE_SECONDS = 5.0
 _NAMESPACES_MAX = 1_000
 _CLAIMS = 5
 """Claims of a pod that are read."""
-_PROBLEMS = 3
-"""Problems of an unreadable template that are reported."""
 _NO_CLUSTER_TEMPLATES = (
     "this installation of Torpor has no right to read ClusterWorkflowTemplates; an administrator can bind ClusterRole "
     "torpor-cluster-template-view to its operator by a ClusterRoleBinding"
 )
 _EVENTS = 50
 """Events of a pod that are read in one page; the kubelet counts repetitions on one Event."""
-
-
-def _facts_of_namespace(metadata: Object) -> NamespaceFacts:
-    level = str((metadata.get("labels") or {}).get(constants.POD_SECURITY_LABEL) or "")
-    defaults = str((metadata.get("annotations") or {}).get(constants.DEFAULTS_ANNOTATION) or "")
-    labels = {str(name): str(value) for name, value in (metadata.get("labels") or {}).items()}
-    return NamespaceFacts(level=level, defaults=defaults, labels=labels)
 
 
 class QueryResolver:
@@ -183,7 +174,7 @@ class QueryResolver:
         try:
             return TemplateSource(parse_template(stored), dict(stored["spec"]["workflow"]))
         except ValidationError as error:
-            return UnreadableTemplate("; ".join(_problems(error)))
+            return UnreadableTemplate("; ".join(stored_objects.first_problems(error)))
 
     async def _read_namespace(self, query: ReadNamespace) -> Answer:
         now = self._api.clock.monotonic()
@@ -198,7 +189,7 @@ class QueryResolver:
             raise
         except errors.NotFound:
             return NamespaceFacts()
-        facts = _facts_of_namespace(stored["metadata"])
+        facts = stored_objects.namespace_facts(stored["metadata"])
         if len(self._namespaces) >= _NAMESPACES_MAX:
             self._namespaces.clear()
         self._namespaces[query.name] = now, facts
@@ -284,12 +275,6 @@ class QueryResolver:
             break
         why = f": {latest.reason}: {latest.message}" if latest.reason else ""
         return PodWarning(latest.reason or "Pending", f"claim {name} is Pending{why}")
-
-
-def _problems(error: ValidationError) -> Iterator[str]:
-    """The first problems of an object that does not fit its model, each with its field."""
-    for problem in error.errors(include_url=False, include_input=False)[:_PROBLEMS]:
-        yield f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}"
 
 
 def _latest(events: Iterable[Object]) -> PodWarning:

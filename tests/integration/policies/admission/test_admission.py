@@ -34,9 +34,12 @@ def nest(depth: int) -> list[dict[str, Any]]:
 REJECTED: dict[str, tuple[dict[str, Any], str]] = {
     "two bodies": (
         workflow(_PYTHON | {"container": {"command": ["x"]}}),
-        "task b: a task has exactly one body: python, container, trigger, or run. A trigger may also come before",
+        "task b: a task has exactly one body: python, container, trigger, run, object, or http. A trigger may also",
     ),
-    "no body": (workflow({"name": "a"}), "task a: a task has exactly one body: python, container, trigger, or run."),
+    "no body": (
+        workflow({"name": "a"}),
+        "task a: a task has exactly one body: python, container, trigger, run, object, or http.",
+    ),
     "a container after a trigger": (
         workflow(_TRIGGER | {"image": "x", "container": {"command": ["x"]}}),
         "task a: a task has exactly one body",

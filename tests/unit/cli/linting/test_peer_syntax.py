@@ -93,3 +93,11 @@ def test_lint_warns_at_the_field(field: dict[str, Any]) -> None:
 )
 def test_a_long_text_without_an_end_has_no_match(text: str) -> None:
     assert list(peer_syntax.problems(text, ())) == []
+
+
+def test_arguments_of_an_operator_are_rendered_by_it() -> None:
+    args = {"operator": "pkg.SomeOperator", "arguments": {"query": "day = {{ ds }}"}}
+    assert list(peer_syntax.problems({"args": args}, ())) == []
+    assert [problem.path for problem in peer_syntax.problems({"args": {"arguments": "{{ ds }}"}}, ())] == [
+        ("args", "arguments")
+    ]
