@@ -5,7 +5,7 @@ Batches are bounded, and so is the queue between readers and viewer: a viewer th
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 
@@ -147,10 +147,11 @@ class LogFollower:
                 listed, before = time.monotonic(), place
                 lists_left -= ended
             await self._collect(held)
-            lines = list(held.due(time.monotonic()))
-            yield LogBatch(lines=lines, notes=self._take_notes())
+            for lines in _batches(list(held.due(time.monotonic()))):
+                yield LogBatch(lines=lines, notes=self._take_notes())
             if ended and lists_left <= 0 and self._idle():
-                yield LogBatch(lines=list(held.rest()))
+                for lines in _batches(list(held.rest())):
+                    yield LogBatch(lines=lines)
                 return
 
     async def _collect(self, held: ReorderBuffer) -> None:
@@ -242,3 +243,9 @@ class LogFollower:
 
 def _message(error: Exception) -> str:
     return error.problem.message if isinstance(error, ProblemError) else str(error)
+
+
+def _batches(lines: list[LogLine]) -> Iterator[list[LogLine]]:
+    """The lines in parts of at most BATCH_LINES; one empty part if there are none."""
+    for start in range(0, max(len(lines), 1), BATCH_LINES):
+        yield lines[start : start + BATCH_LINES]

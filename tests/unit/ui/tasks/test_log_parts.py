@@ -127,4 +127,4 @@ async def test_a_batch_is_bounded() -> None:
     follower = LogFollower(cast("LogReader", reader), Filter(), lambda: view)
     async with aclosing(follower.batches()) as batches:
         sizes = [len((await anext(batches)).lines) for _ in range(6)]
-    assert max(sizes) <= 2 * log_follower.BATCH_LINES
+    assert max(sizes) <= log_follower.BATCH_LINES
