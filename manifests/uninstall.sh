@@ -99,7 +99,8 @@ say "deleting what the namespaces of workflows were set up with, and the binding
   while read -r role kind name namespace; do
     case $role in
       ClusterRole/torpor-operator* | ClusterRole/torpor-triggerer* | ClusterRole/torpor-archive* | ClusterRole/torpor-task | \
-        ClusterRole/torpor-view | ClusterRole/torpor-install | ClusterRole/torpor-edit | ClusterRole/torpor-approve | Role/torpor-secrets) ;;
+        ClusterRole/torpor-view | ClusterRole/torpor-cluster-template-view | ClusterRole/torpor-object-tasks | \
+        ClusterRole/torpor-install | ClusterRole/torpor-edit | ClusterRole/torpor-approve | Role/torpor-secrets) ;;
       *) continue ;;
     esac
     if [ "$kind" = RoleBinding ]; then

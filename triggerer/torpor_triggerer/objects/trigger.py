@@ -12,13 +12,13 @@ from torpor_wire.objects import object_manifest
 
 from torpor_triggerer.model.object_error import ObjectTaskError
 from torpor_triggerer.objects import call
+from torpor_triggerer.objects.backends import ObjectServices
 from torpor_triggerer.objects.call import TaskObject
 from torpor_triggerer.objects.judgement import Judge
 from torpor_triggerer.objects.waiting import ObjectWait
 from torpor_triggerer.services import account_objects
 from torpor_triggerer.services.account_objects import AccountObjects
 from torpor_triggerer.services.account_tokens import Account
-from torpor_triggerer.services.trigger_services import TriggerServices
 
 
 class ObjectTrigger(BaseTrigger):
@@ -36,7 +36,7 @@ class ObjectTrigger(BaseTrigger):
     def __init__(self, action: str, api_version: str, kind: str, name: str | None = None) -> None:
         self._kwargs = {"action": action, "api_version": api_version, "kind": kind} | ({"name": name} if name else {})
         self._end: ObjectEnd | None = None
-        self._services: TriggerServices | None = None
+        self._services: ObjectServices | None = None
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
         """Return the given arguments."""
@@ -45,7 +45,7 @@ class ObjectTrigger(BaseTrigger):
     def bind(self, services: Services) -> None:
         """Keep the services of the triggerer. Raises ValueError elsewhere."""
         super().bind(services)
-        if not isinstance(services, TriggerServices):
+        if not isinstance(services, ObjectServices):
             raise ValueError("object tasks run in the main loop of a triggerer")  # noqa: TRY004 - a wrong setting
         self._services = services
 
@@ -100,7 +100,7 @@ class ObjectTrigger(BaseTrigger):
         self.last_look = text
 
     @property
-    def _used(self) -> TriggerServices:
+    def _used(self) -> ObjectServices:
         if self._services is None:
             raise RuntimeError("the trigger is not bound")
         return self._services
