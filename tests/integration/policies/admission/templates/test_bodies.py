@@ -35,6 +35,14 @@ REJECTED: dict[str, tuple[dict[str, Any], str]] = {
         workflow({"name": "a", "use": "shel"}, shell=_SHELL),
         "task a: `use` names shel: no such body; bodies: shell",
     ),
+    "a list as the name of a body": (
+        workflow({"name": "a", "use": ["shell"]}, shell=_SHELL),
+        "task a: `use` is the name of a body in `bodies`, or an object",
+    ),
+    "a number as the name of a body": (
+        workflow({"name": "a", "use": 5}, shell=_SHELL),
+        "task a: `use` is the name of a body in `bodies`, or an object",
+    ),
     "no bodies": (workflow({"name": "a", "use": "shell"}), "task a: `use` names shell: no such body; bodies: none"),
     "a body without a program, and a task without one": (
         workflow({"name": "a", "use": "patient"}, patient={"timeout": "1h"}),
