@@ -84,7 +84,7 @@ class InProcessSupervisor:
         values = self.pushed if task == self._task else self._xcoms.get(task)
         if values is None:
             raise UnsupportedRequestError(
-                f"the XCom of task {task_id} was asked for: pass its result as the argument "
+                f"the operator reads the XCom of task {task_id}: pass its result as the argument "
                 f"{call.XCOM_PREFIX}{task_id}: ${{tasks.{task_id}.result}}"
             )
         if values.get(key) is not None:

@@ -33,7 +33,7 @@ PLACE_FIELDS = frozenset(
     {"name", "use", "after", "group", "hook", "when", "rule", "branch", "mayFail", "displayName"}
     | {"expand", "expandKwargs", "maxActive"}
 )
-"""Fields, as in YAML, that say where a task stands in the graph. A body has all others."""
+"""The fields, as in YAML, that give a task its place in the graph. A body has all other fields."""
 BodyAddition: TypeAlias = tuple[tuple[str, ...], Any]
 """A path in a task, and the value there."""
 

@@ -53,7 +53,7 @@ class HttpTransport:
 
     @property
     def has_certificate(self) -> bool:
-        """Whether its connections identify the client, whatever credentials a request has."""
+        """Whether it has a client certificate, which identifies the client beside the token of a request."""
         return self._cluster.has_certificate
 
     async def request(  # noqa: PLR0913 - the parts of an HTTP request

@@ -55,7 +55,7 @@ async def test_waits_stop_while_another_installation_serves_their_namespace() ->
 @pytest.mark.attack
 async def test_a_long_duration_keeps_no_wait_from_its_triggerer() -> None:
     async with triggerer_fixture() as world:
-        hold(world, "nobody", duration=1_000_000_000)
+        hold(world, "stranger", duration=1_000_000_000)
         read = await owners(world)
         assert not read.serves(NAMESPACE)
         await world.pass_time(61)
