@@ -1,5 +1,6 @@
 """The harness itself: what a page does wrong is seen."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -60,9 +61,9 @@ async def test_a_problem_of_a_page_is_reported(site: str, open_page: OpenPage, n
 async def test_a_task_that_blocks_the_page_is_measured(site: str, open_page: OpenPage) -> None:
     observer = await open_page(f"{site}/slow")
     durations: list[float] = []
-    while not durations:  # the browser reports it when it has time
-        durations = await observer.long_tasks()
-    assert max(durations) > 50
+    async with asyncio.timeout(60):
+        while not any(duration >= 200 for duration in durations):  # shorter tasks of a slow machine come first
+            durations += await observer.long_tasks()
 
 
 async def test_text_without_contrast_is_a_violation(site: str, open_page: OpenPage) -> None:
