@@ -39,7 +39,7 @@ def named(edges: frozenset[tuple[State, State]]) -> set[str]:
 
 
 def fail(old: State, policy: retry.Policy, log: str = "") -> transitions.Patch:
-    details = retry.FailureDetails(exception="OSError")
+    details = retry.FailureDetails(exception="OSError", http_status=503 if old is State.DEFERRED else None)
     return transitions.fail(pin(old), policy, reason=Reason.ERROR, message="m", now=0.0, log=log, details=details)
 
 

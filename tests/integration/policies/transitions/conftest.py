@@ -21,8 +21,8 @@ _ROLES = {
     "stranger": "torpor-task",
 }
 _RBAC = "rbac.authorization.k8s.io"
-_WAIT = {"class": "time", "kwargs": "{}", "key": "k", "shard": 0, "waitsFor": "time"}
-_WAITING = {"state": "Deferred", "trigger": _WAIT, "deferredAt": "2026-01-01T00:00:00Z"}
+WAIT = {"class": "time", "kwargs": "{}", "key": "k", "shard": 0, "waitsFor": "time"}
+_WAITING = {"state": "Deferred", "trigger": WAIT, "deferredAt": "2026-01-01T00:00:00Z"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,11 +1,25 @@
 """What a triggerer cannot do, even on the waits of its own pool."""
 
+import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from torpor.triggers.support import http_request
+from torpor_crds.models import taskrun
+from torpor_wire import retry, transitions
+from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
-from tests.integration.policies.transitions.conftest import POOL, TransitionFixture, now, older_conditions, set_fields
+from tests.integration.conftest import collection
+from tests.integration.policies.transitions.conftest import (
+    POOL,
+    WAIT,
+    TransitionFixture,
+    now,
+    older_conditions,
+    set_fields,
+)
 
 _FIRE: dict[str, Any] = {
     "state": "Scheduled",
@@ -58,6 +72,25 @@ def test_a_triggerer_fires_and_explains(stage: TransitionFixture) -> None:
         stage.server.patch_status(
             stage.namespace, State.DEFERRED.lower(), set_fields(**fields), token=stage.triggerer, dryRun="All"
         ).expect(200)
+
+
+@pytest.mark.parametrize("limit", [0, 5], ids=["the last attempt", "another attempt"])
+def test_a_triggerer_reports_the_status_and_pause_of_a_server(
+    stage: TransitionFixture, taskrun_of: Callable[..., str], limit: int
+) -> None:
+    wait = {"state": "Deferred", "trigger": WAIT, "deferredAt": now()}
+    name = taskrun_of({"retries": {"limit": limit, "delay": "1s", "maxDelay": "10s"}}, **wait)
+    stored = stage.server.request("GET", f"{collection('taskruns', stage.namespace)}/{name}").expect(200)
+    details = retry.FailureDetails(http_status=503, retry_after=http_request.RETRY_AFTER_MAX)
+    patch = transitions.fail(
+        taskrun.parse(stored).pin(),
+        retry.Policy(limit=limit, delay=1.0, max_delay=10.0),
+        reason=Reason.UNEXPECTED_RESPONSE,
+        message="503",
+        now=time.time(),
+        details=details,
+    )
+    stage.server.patch_status(stage.namespace, name, patch, token=stage.triggerer).expect(200)
 
 
 def test_another_pool_is_closed(stage: TransitionFixture) -> None:
