@@ -9,16 +9,20 @@ from torpor_kubernetes.client import errors as api_errors
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """An error response, and the event `problem` of a stream. `remedy` says what the reader can do; may be empty."""
+    """An error response, and the event `problem` of a stream. `remedy` says what the reader can do; may be empty.
+
+    `field` names the field of a form that the error is about.
+    """
 
     status: int
     reason: str
     message: str
     remedy: str = ""
+    field: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Return what the page gets."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if value or name != "field"}
 
 
 class ProblemError(Exception):
@@ -62,6 +66,12 @@ def too_large(message: str, remedy: str = "") -> ProblemError:
 def cannot(message: str, remedy: str = "") -> ProblemError:
     """422: the request is well-formed, and what it names is not in a state for it."""
     return _error(HTTPStatus.UNPROCESSABLE_ENTITY, "Refused", message, remedy)
+
+
+def of_field(message: str, field: str) -> ProblemError:
+    """422: a value of a form does not fit."""
+    problem = Problem(status=int(HTTPStatus.UNPROCESSABLE_ENTITY), reason="Refused", message=message, field=field)
+    return ProblemError(problem)
 
 
 def unavailable(message: str, remedy: str = "Try again.") -> ProblemError:

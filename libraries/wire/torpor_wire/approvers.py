@@ -53,6 +53,8 @@ def _names(field: str, names: object) -> tuple[str, ...]:
     return tuple(names)
 
 
+SUBJECT_MAX = 253
+QUESTION_MAX = 2000
 FIELDS_MAX = 16
 OPTIONS_MAX = 32
 ANSWER_MAX = 2048
@@ -69,6 +71,14 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "number": (int, float),
     "boolean": (bool,),
 }
+
+
+class AnswerError(ValueError):
+    """An answer that does not fit. `field` is the field that it is about, or `options`; empty for the whole answer."""
+
+    def __init__(self, message: str, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
 
 
 class FormField(NamedTuple):
@@ -124,31 +134,30 @@ class Form(NamedTuple):
     multiple: bool = False
 
     def answers(self, given: Json) -> FormAnswers:
-        """Return complete answers, with the defaults of the fields. Raises ValueError that says what does not fit."""
+        """Return complete answers, with the defaults of the fields. Raises AnswerError that says what does not fit."""
         if not isinstance(given, Mapping):
-            raise ValueError("the answer must be a JSON object of the fields")  # noqa: TRY004 - data of a person
+            raise AnswerError("the answer must be a JSON object of the fields")
         known = {field.name for field in self.fields} | ({OPTIONS} if self.options else set())
         if unknown := sorted(str(name) for name in given if name not in known):
-            raise ValueError(f"{unknown[0]:.40} is not a field; fields: {', '.join(sorted(known)) or 'none'}")
+            raise AnswerError(f"{unknown[0]:.40} is not a field; fields: {', '.join(sorted(known)) or 'none'}")
         values = {field.name: given.get(field.name, field.default) for field in self.fields}
         for field in self.fields:
             if values[field.name] is None and field.required:
-                raise ValueError(f"{field.name} is missing")
+                raise AnswerError(f"{field.name} is missing", field.name)
             if values[field.name] is not None and (problem := field.problem(values[field.name])):
-                raise ValueError(problem)
+                raise AnswerError(problem, field.name)
         present: dict[str, Json] = {name: value for name, value in values.items() if value is not None}
         return FormAnswers(present, self._chosen(given.get(OPTIONS)))
 
     def _chosen(self, given: Json) -> tuple[str, ...]:
         chosen = [given] if isinstance(given, str) else given or []
         if not isinstance(chosen, list) or any(not isinstance(option, str) for option in chosen):
-            raise ValueError("options must be a list of options")
+            raise AnswerError("options must be a list of options", OPTIONS)
         if wrong := [option for option in chosen if option not in self.options]:
-            raise ValueError(f"{wrong[0]:.100} is not an option; options: {', '.join(self.options)}")
+            raise AnswerError(f"{wrong[0]:.100} is not an option; options: {', '.join(self.options)}", OPTIONS)
         if self.options and (not chosen or (len(chosen) > 1 and not self.multiple)):
-            raise ValueError(
-                f"choose {'at least ' if self.multiple else ''}one of the options {', '.join(self.options)}"
-            )
+            words = f"choose {'at least ' if self.multiple else ''}one of the options {', '.join(self.options)}"
+            raise AnswerError(words, OPTIONS)
         return tuple(option for option in self.options if option in chosen)
 
 

@@ -263,10 +263,10 @@ def describe(class_name: str, kwargs: Mapping[str, canonical.Json]) -> str:
             return in_one_line(f"notification to {kwargs.get('service')}: {kwargs.get('title', '')}")
         case "http_call":
             return in_one_line(str(kwargs.get("method", "GET")), *_words({"url": kwargs.get("url")}))
-        case "approval" if kwargs.keys() - {"question"}:
+        case "approval":
             who = (f"by {allowed.shown()}" for allowed in _approvers(class_name, kwargs))
-            question = {name: value for name, value in kwargs.items() if name == "question"}
-            return in_one_line(describe(class_name, question), *who)
+            question = {"question": kwargs.get("subject") or kwargs.get("question")}
+            return in_one_line(class_name, *_words(question), *who)
     words, name = _words(kwargs), class_name.rpartition(".")[2]
     is_named = words and words[0].startswith((f"{name}://", f"{name}s://"))
     return in_one_line(*words) if is_named else in_one_line(name, *words)

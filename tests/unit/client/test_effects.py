@@ -86,6 +86,10 @@ def test_a_backfill_counts_its_ticks_up_to_a_bound() -> None:
         ),
         (commands.answer("approve", "data", "a", "ok", "$(x)"), "torpor approve a/ok --note '$(x)' -n data"),
         (
+            commands.answer("approve", "data", "a", "ok", fields={"why": "$(x)", "n": 3}, options=["all", "a b"]),
+            "torpor approve a/ok --field 'why=$(x)' --field n=3 --option all --option 'a b' -n data",
+        ),
+        (
             commands.submit("data", "etl", {"day": "2026-11-20", "n": 3, "on": True}),
             "torpor submit --template etl -p day=2026-11-20 -p n=3 -p on=true -n data",
         ),

@@ -171,8 +171,13 @@ def test_a_wait_is_named_as_its_pod_is() -> None:
 def test_the_question_is_what_people_see() -> None:
     assert Approval().serialize() == ("approval", {})
     assert Approval("Deploy?").serialize() == ("approval", {"question": "Deploy?"})
+    assert Approval(subject="Deploy").serialize() == ("approval", {"subject": "Deploy"})
     with pytest.raises(TypeError, match="question must be text"):
         Approval(7)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="subject has 254 characters; 1 to 253 are allowed"):
+        Approval(subject="x" * 254)
+    with pytest.raises(ValueError, match="subject contains a character that is not printable"):
+        Approval(subject="Deploy\n")
 
 
 async def test_an_answer_of_a_person_who_is_not_an_approver_does_not_fire() -> None:

@@ -180,6 +180,9 @@ def test_a_description_of_an_approval_names_the_question_and_who_answers() -> No
     approvers = {"users": ["ann"], "groups": ["sre"]}
     deferred = build("approval", {"question": "Deploy 1.5?", "approvers": approvers})
     assert deferred.waits_for == "approval Deploy 1.5? by ann or members of sre"
+    deferred = build("approval", {"subject": "Deploy", "question": "All is green.", "options": ["all"]})
+    assert deferred.waits_for == "approval Deploy"
+    assert build("approval", {"options": ["all"]}).waits_for == "approval"
 
 
 def test_a_description_of_a_time_says_until_when() -> None:

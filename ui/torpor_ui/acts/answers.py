@@ -1,11 +1,13 @@
 """Approves and rejects tasks that wait for a person."""
 
+import json
 from collections.abc import Mapping
 from typing import Literal
 
 from torpor_client.changes import approvals, commands, effects, operations
 from torpor_kubernetes.client.api import Object
 from torpor_kubernetes.client.resources import TASKRUNS
+from torpor_wire.approvers import OPTIONS
 
 from torpor_ui import errors
 from torpor_ui.acts import objects
@@ -32,9 +34,9 @@ class AnswerAct:
         asking = await objects.asking_taskruns(caller, key, request.tasks)
         for task in request.tasks:
             taskrun = _one(asking, key, task)
-            self._answers(taskrun, request)
+            answers = self._answers(taskrun, request)
             sentences += effects.of_answer(self._verb, task.ref, approvals.question(taskrun))
-            lines.append(commands.answer(self._verb, key.namespace, key.name, task.ref, note))
+            lines.append(self._command(key, task, note, answers))
         return ActPreview(effects=tuple(sentences), command="\n".join(lines))
 
     async def perform(self, caller: Caller, request: ActRequest) -> ActOutcome:
@@ -52,10 +54,18 @@ class AnswerAct:
         return await each(request.tasks, answered)
 
     def _answers(self, taskrun: Object, request: ActRequest) -> str | None:
-        """Return the answers to the form as JSON text. Raises UserError for those that do not fit."""
+        """Return the answers to the form as JSON text. Raises ProblemError with the field of those that do not fit."""
         if self._verb == "reject":
             return None
-        return approvals.checked(approvals.form(taskrun), request.answers())
+        try:
+            return approvals.checked(approvals.form(taskrun), request.answers())
+        except approvals.AnswerRefusedError as error:
+            raise errors.of_field(error.problem, error.field) from error
+
+    def _command(self, key: RunKey, task: InstanceKey, note: str | None, answers: str | None) -> str:
+        fields = {} if answers is None else json.loads(answers)
+        options = fields.pop(OPTIONS, ())
+        return commands.answer(self._verb, key.namespace, key.name, task.ref, note, fields=fields, options=options)
 
     @staticmethod
     def _checked(request: ActRequest) -> tuple[RunKey, str | None]:

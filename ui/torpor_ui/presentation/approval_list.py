@@ -11,6 +11,9 @@ from torpor_client.changes import approvals
 from torpor_views import json_fields
 from torpor_views.instance import InstanceView, TriggerView
 from torpor_views.json_fields import Fields
+from torpor_views.waiting.wait_progress import WaitProgress
+from torpor_wire.approvers import NO_FORM, QUESTION_MAX, SUBJECT_MAX, FormField
+from torpor_wire.trigger import APPROVAL
 
 from torpor_ui.presentation import instances
 
@@ -47,7 +50,9 @@ def _row(view: InstanceView, answerer: Answerer) -> dict[str, Any]:
         "namespace": view.namespace,
         "task": view.task,
         "label": view.display_name or view.ref,
-        "question": json_fields.one_line(_question(trigger), 500),
+        **_words(trigger),
+        "form": form_json(trigger),
+        "lastAnswer": _last_answer(view, trigger),
         "since": view.deferred_at,
         "deadline": view.deadline,
         "approvers": [*trigger.users, *(f"group {group}" for group in trigger.groups)],
@@ -56,10 +61,43 @@ def _row(view: InstanceView, answerer: Answerer) -> dict[str, Any]:
     }
 
 
-def _question(trigger: TriggerView) -> str:
-    """The question of the author; what the triggerer says of the wait is a command for a terminal."""
+def form_json(trigger: TriggerView) -> dict[str, Any] | None:
+    """Return the form of an approval for the page; None if it has none."""
+    form = approvals.form_of(trigger.kwargs) if trigger.class_name == APPROVAL else NO_FORM
+    if form == NO_FORM:
+        return None
+    fields = [_field(field) for field in form.fields]
+    return {"fields": fields, "options": list(form.options), "multiple": form.multiple}
+
+
+def _field(field: FormField) -> dict[str, Any]:
+    given = {"min": field.least, "max": field.most, "default": field.default}
+    return {
+        "name": field.name,
+        "type": field.type,
+        "description": field.description,
+        "required": field.required and field.default is None,
+        "enum": list(field.enum),
+        "pattern": field.pattern or None,
+    } | {name: value for name, value in given.items() if value is not None}
+
+
+def _words(trigger: TriggerView) -> dict[str, str]:
+    """The subject and the question of the author; what the triggerer says of the wait is a command for a terminal."""
     kwargs = json_fields.fields(json_fields.decoded(trigger.kwargs))
-    return json_fields.text(kwargs.get("question")) or trigger.waits_for or "Approve?"
+    subject, question = (json_fields.text(kwargs.get(name)) for name in ("subject", "question"))
+    return {
+        "subject": json_fields.one_line(subject, SUBJECT_MAX),
+        "question": json_fields.one_line(
+            question or ("" if subject else trigger.waits_for or "Approve?"), QUESTION_MAX
+        ),
+    }
+
+
+def _last_answer(view: InstanceView, trigger: TriggerView) -> str:
+    """Why the last answer was not taken; empty if there is none."""
+    look = WaitProgress.parse(view.message, trigger.waits_for).look.partition("; answer")[0]
+    return look if look.startswith("the answer of ") else ""
 
 
 def _not_approver(namespace: str, trigger: TriggerView, answerer: Answerer) -> str:

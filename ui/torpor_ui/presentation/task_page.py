@@ -13,7 +13,7 @@ from torpor_views.json_fields import Fields, text
 from torpor_views.model import RunView
 from torpor_views.timeline import TimelineInterval, TimelinePhase
 
-from torpor_ui.presentation import instances, run_page
+from torpor_ui.presentation import approval_list, instances, run_page
 
 Json = dict[str, Any]
 EVENTS_MAX = 200
@@ -176,6 +176,7 @@ def _trigger(view: InstanceView) -> Json | None:
         "shard": trigger.shard,
         "pool": view.trigger_pool,
         "waitsFor": json_fields.one_line(trigger.waits_for),
+        "form": approval_list.form_json(trigger),
         "approvers": {"users": list(trigger.users), "groups": list(trigger.groups)},
     }
 

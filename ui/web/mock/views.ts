@@ -59,7 +59,7 @@ function cluster() {
 }
 
 const approvals = [
-  { key: "ask", run: "live/billing/ledger-close-10003", runName: "ledger-close-10003", namespace: "billing", task: "ask", question: "Close the ledger of October? 3 invoices are open.", since: NOW - 7_200, deadline: NOW + 2 * DAY, approvers: ["group finance", "ann@example.org"], mayAnswer: true, reason: "" },
+  { key: "ask", run: "live/billing/ledger-close-10003", runName: "ledger-close-10003", namespace: "billing", task: "ask", subject: "Close the ledger", question: "Close the ledger of October? 3 invoices are open.", lastAnswer: "", form: { multiple: false, options: ["now", "tonight"], fields: [{ name: "ticket", type: "string", description: "Number of the change", required: true, enum: [], pattern: "CHG-[0-9]+" }, { name: "percent", type: "integer", description: "", required: false, default: 10, enum: [], pattern: null, min: 1, max: 100 }] }, since: NOW - 7_200, deadline: NOW + 2 * DAY, approvers: ["group finance", "ann@example.org"], mayAnswer: true, reason: "" },
   { key: "confirm", run: "live/ingest/nightly-census-10000", runName: "nightly-census-10000", namespace: "ingest", task: "confirm", question: "Deploy 1.4 to \u202eproduction? <b>now</b>", since: NOW - 300, deadline: null, approvers: [], mayAnswer: false, reason: "You may not patch TaskRuns in this namespace; ask for the role torpor-approve." },
 ];
 

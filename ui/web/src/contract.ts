@@ -8,7 +8,8 @@ export type Tone = "ok" | "run" | "wait" | "queue" | "warn" | "bad" | "skip" | "
 export type Phase = "queued" | "starting" | "running" | "waiting" | "backing off" | "gap";
 export type Time = number | null;
 
-export interface Problem { status: number; reason: string; message: string; remedy: string }
+/** `field`: the field of a form that the problem is about. */
+export interface Problem { status: number; reason: string; message: string; remedy: string; field?: string }
 
 export interface Session {
   user: string;
@@ -86,7 +87,10 @@ export interface SegmentDetail { segment: number; launch: number; pod: string; n
 export interface AttemptDetail { attempt: number; segments: SegmentDetail[] }
 export interface HistoryEvent { at: Time; state: string; attempt: number; segment: number; launch?: number; reason: string; message?: string; pod?: string; trigger?: string; count?: number; by?: string }
 export interface ResultDetail { present: boolean; size: number; type: string; where: "inline" | "archive"; inline?: unknown; name?: string; length?: number }
-export interface TriggerDetail { class: string; kwargs: unknown; deadline: Time; shard: number; pool: string; waitsFor?: string }
+export interface TriggerDetail { class: string; kwargs: unknown; deadline: Time; shard: number; pool: string; waitsFor?: string; form?: AnswerForm | null }
+/** What an approval asks for besides the two answers. */
+export interface AnswerForm { fields: FormField[]; options: string[]; multiple: boolean }
+export interface FormField { name: string; type: "string" | "integer" | "number" | "boolean"; description: string; required: boolean; default?: unknown; enum: unknown[]; pattern: string | null; min?: number; max?: number }
 export interface PodEvent { time: Time; type: string; reason: string; message: string; pod: string; count: number }
 export interface Link { title?: string; text?: string; url: string }
 export interface InstanceRow {

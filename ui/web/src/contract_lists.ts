@@ -1,5 +1,5 @@
 /** What the server sends for Schedules, approvals, triggerers and the cluster. See contract.ts. */
-import type { Access, RunList, Time, Tone } from "./contract.ts";
+import type { Access, AnswerForm, RunList, Time, Tone } from "./contract.ts";
 
 export interface ScheduleSource { name: string; kind?: string; text?: string; timeZone?: string }
 export interface QueuedTick { at: Time; source?: string; text?: string }
@@ -12,8 +12,8 @@ export interface CalendarDay { day: string; ok: number; failed: number; missed: 
 export interface ScheduleDetail extends ScheduleRow { calendar: CalendarDay[]; runs: Pick<RunList, "columns" | "rows"> }
 
 export interface Approval {
-  key: string; run: string; runName?: string; namespace: string; task: string; question: string; since: Time; deadline: Time;
-  approvers: string[]; mayAnswer: boolean; reason: string;
+  key: string; run: string; runName?: string; namespace: string; task: string; subject?: string; question: string; since: Time; deadline: Time;
+  approvers: string[]; mayAnswer: boolean; reason: string; form?: AnswerForm | null; lastAnswer?: string;
 }
 
 export type Tally = [label: string, count: number];

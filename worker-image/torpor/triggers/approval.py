@@ -10,7 +10,16 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from torpor_wire import constants, times
-from torpor_wire.approvers import ANSWER_MAX, OPTIONS, Form, FormAnswers, parse_approvers, parse_form
+from torpor_wire.approvers import (
+    ANSWER_MAX,
+    OPTIONS,
+    QUESTION_MAX,
+    SUBJECT_MAX,
+    Form,
+    FormAnswers,
+    parse_approvers,
+    parse_form,
+)
 
 from torpor.triggers.base import BaseTrigger
 from torpor.triggers.events import TriggerEvent
@@ -20,7 +29,6 @@ from torpor.triggers.support import arguments
 WORDS = {"approved": True, "rejected": False}
 _BY_MAX = 256
 _NOTE_MAX = 1024
-_QUESTION_MAX = 500
 _NO_ANSWERS = FormAnswers({}, ())
 _MATCHES = "value.matches('^(?:' + pattern + ')$')"
 
@@ -33,13 +41,14 @@ class Approval(BaseTrigger):
     empty after a rejection. An answer that does not fit is not taken, and the wait goes on.
 
     Args:
-        question: Text that people see in the list of TaskRuns.
+        question: What people decide, up to 2,000 characters. Without a subject, they see it in the list of TaskRuns.
         approvers: Who may answer: `{"users": [...], "groups": [...]}`. The admission policy rejects others. By default
             anyone who may patch the TaskRun.
         fields: Values to fill in: `{name, type, description, required, default, enum, min, max, pattern}` each.
         options: Texts of which one is chosen, or several with `multiple`.
         multiple: Whether several options may be chosen.
         default: The answer at the timeout, `{approved, fields, options}`, instead of a failure.
+        subject: One line of up to 253 characters that people see in lists and in notifications.
     """
 
     def __init__(  # noqa: PLR0913 - the parts of a question, each with a default
@@ -51,8 +60,10 @@ class Approval(BaseTrigger):
         options: Sequence[str] | None = None,
         multiple: bool = False,
         default: Mapping[str, Any] | None = None,
+        subject: str | None = None,
     ) -> None:
-        self.question = None if question is None else arguments.text(question, "question", most=_QUESTION_MAX)
+        self.question = None if question is None else arguments.text(question, "question", most=QUESTION_MAX)
+        self.subject = None if subject is None else arguments.text(subject, "subject", most=SUBJECT_MAX)
         self.approvers = None if approvers is None else parse_approvers(approvers)
         self.fields, self.options, self.multiple = fields, options, multiple
         self.form = parse_form(fields, options, multiple)

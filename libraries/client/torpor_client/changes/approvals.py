@@ -5,13 +5,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from torpor_wire import canonical, constants
-from torpor_wire.approvers import ANSWER_MAX, NO_FORM, OPTIONS, Form, parse_form
+from torpor_wire.approvers import ANSWER_MAX, NO_FORM, OPTIONS, AnswerError, Form, parse_form
 
 from torpor_client.errors import UsageError
 
 NOTE_MAX = 1024
 VERBS: Mapping[str, str] = {"approve": "approved", "reject": "rejected"}
 """The word of the annotation, by the verb."""
+
+
+class AnswerRefusedError(UsageError):
+    """An answer that does not fit the form. `field` is the field that it is about, or `options`; it may be empty.
+
+    `problem` is the message without the options of the command.
+    """
+
+    def __init__(self, problem: str, field: str, advice: str) -> None:
+        super().__init__(f"{problem}; {advice}")
+        self.problem = problem
+        self.field = field
 
 
 def check_note(note: str | None) -> None:
@@ -30,8 +42,13 @@ def asks(taskrun: Mapping[str, Any]) -> bool:
 def form(taskrun: Mapping[str, Any]) -> Form:
     """Return the form that a TaskRun waits for; an empty one if it has none, or one of a newer version."""
     trigger = (taskrun.get("status") or {}).get("trigger") or {}
+    return form_of(trigger.get("kwargs"))
+
+
+def form_of(text: str | None) -> Form:
+    """Return the form of kwargs as JSON text; an empty one if they have none, or one of a newer version."""
     try:
-        kwargs = json.loads(trigger.get("kwargs") or "{}")
+        kwargs = json.loads(text or "{}")
         return parse_form(kwargs.get("fields"), kwargs.get("options"), kwargs.get("multiple", False))
     except (ValueError, AttributeError, RecursionError):
         return NO_FORM
@@ -54,11 +71,11 @@ def answers(taskrun: Mapping[str, Any], pairs: Iterable[str], options: Sequence[
 
 
 def checked(asked: Form, given: Mapping[str, Any]) -> str | None:
-    """Return complete answers as JSON text, None for an empty form. Raises UsageError for those that do not fit."""
+    """Return complete answers as JSON text, None for an empty form. Raises AnswerRefusedError."""
     try:
         complete = asked.answers(dict(given))
-    except ValueError as error:
-        raise UsageError(f"{error}; {_shown(asked)}") from error
+    except AnswerError as error:
+        raise AnswerRefusedError(str(error), error.field, _shown(asked)) from error
     if asked == NO_FORM:
         return None
     text = canonical.plain(complete.fields | ({OPTIONS: list(complete.options)} if asked.options else {}))

@@ -24,10 +24,21 @@ def mark(namespace: str, name: str, refs: Iterable[str], state: str, because: st
     return "\n".join(marks)
 
 
-def answer(verb: str, namespace: str, name: str, ref: str, note: str | None = None) -> str:
-    """Return `torpor approve RUN/TASK` or `torpor reject RUN/TASK`."""
+def answer(  # noqa: PLR0913 - the parts of an answer
+    verb: str,
+    namespace: str,
+    name: str,
+    ref: str,
+    note: str | None = None,
+    *,
+    fields: Mapping[str, Any] | None = None,
+    options: Iterable[str] = (),
+) -> str:
+    """Return `torpor approve RUN/TASK` or `torpor reject RUN/TASK`. `fields` and `options` are those of its form."""
+    values = _values("--field", fields or {})
+    chosen = [word for option in options for word in ("--option", option)]
     noted = ["--note", note] if note else []
-    return _line(verb, f"{name}/{ref}", *noted, "-n", namespace)
+    return _line(verb, f"{name}/{ref}", *values, *chosen, *noted, "-n", namespace)
 
 
 def submit(namespace: str, template: str, params: Mapping[str, Any], name: str | None = None) -> str:
@@ -57,11 +68,15 @@ def backfill(namespace: str, spec: Mapping[str, Any]) -> str:
 
 
 def _params(params: Mapping[str, Any]) -> list[str]:
+    return _values("-p", params)
+
+
+def _values(option: str, values: Mapping[str, Any]) -> list[str]:
     """The options for values. A text is written as it is, any other value as JSON."""
     words: list[str] = []
-    for name, value in params.items():
+    for name, value in values.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        words += ["-p", f"{name}={text}"]
+        words += [option, f"{name}={text}"]
     return words
 
 

@@ -85,7 +85,7 @@ def _next(trigger: TriggerView, progress: WaitProgress, now: float) -> float | N
 
 
 def _approval_cause(run: RunView, instance: InstanceView, trigger: TriggerView, kwargs: json_fields.Fields) -> Cause:
-    question = json_fields.one_line(kwargs.get("question"), 200)
+    question = json_fields.one_line(kwargs.get("subject") or kwargs.get("question"), 200)
     about = f" ({question})" if question else ""
     who = Approvers(trigger.users, trigger.groups).shown() or f"every user who may patch TaskRuns in {run.namespace}"
     look = WaitProgress.parse(instance.message, trigger.waits_for).look.partition("; answer")[0]

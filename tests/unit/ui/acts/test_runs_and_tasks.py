@@ -1,6 +1,7 @@
 """Acts on runs and tasks: each says what it will do, does it, and names the same command."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -115,6 +116,23 @@ async def test_an_approval_is_answered_once(cluster: MadeUpApi, page: Browser, r
     assert (annotations[constants.APPROVAL], annotations[constants.APPROVAL_BY]) == ("approved", "admin")
     outcome = await act(page, "reject", runs=[RUN], tasks=["load/0"])
     assert outcome["failed"] == [{"key": "load/0", "message": "load/0 of etl does not wait for an approval"}]
+
+
+async def test_an_answer_that_does_not_fit_names_its_field(cluster: MadeUpApi, page: Browser, run: Any) -> None:
+    kwargs = json.dumps({"fields": [{"name": "why"}], "options": ["a", "b"]})
+    name = names.taskrun("etl", run["metadata"]["uid"], "ok", constants.UNMAPPED)
+    cluster.server.edit(TASKRUNS, "data", name, {"status": {"trigger": {"class": "approval", "kwargs": kwargs}}})
+    body: dict[str, Any] = {"runs": [RUN], "tasks": ["ok"]}
+    refused = await act(page, "approve/preview", **body, answers={"options": ["a"]})
+    assert (refused["status"], refused["field"], refused["message"]) == (422, "why", "why is missing")
+    refused = await act(page, "approve/preview", **body, answers={"why": "x"})
+    assert (refused["field"], refused["message"]) == ("options", "choose one of the options a, b")
+    answers = {"why": "x", "options": ["a"]}
+    preview = await act(page, "approve/preview", **body, answers=answers)
+    assert preview["command"] == "torpor approve etl/ok --field why=x --option a -n data"
+    assert (await act(page, "approve", **body, answers=answers))["failed"] == []
+    written = current(cluster, TASKRUNS, name)["metadata"]["annotations"][constants.APPROVAL_FIELDS]
+    assert json.loads(written) == answers
 
 
 @pytest.mark.attack

@@ -47,6 +47,33 @@ async def test_the_inbox_says_who_may_answer(cluster: MadeUpApi, page: Browser) 
     assert shown[0]["run"] == "live/data/etl"
 
 
+FIELDS = [{"name": "count", "type": "integer", "description": "How many", "min": 1, "default": 2}, {"name": "why"}]
+
+
+async def test_the_inbox_has_subject_form_and_the_answer_that_did_not_fit(cluster: MadeUpApi, page: Browser) -> None:
+    kwargs = {"subject": "Deploy", "question": "Green.", "fields": FIELDS, "options": ["a", "b"], "multiple": True}
+    waits = "approval Deploy"
+    trigger = {"class": "approval", "kwargs": json.dumps(kwargs), "waitsFor": waits}
+    look = "the answer of ann does not fit: why is missing"
+    message = f"Waiting for {waits}: {look}; answer with: kubectl annotate, seen at 2026-11-26T09:00:00Z"
+    taskrun(cluster, "a", "Deferred", trigger=trigger, message=message)
+    [shown] = await page.get("api/approvals?ns=data")
+    assert (shown["subject"], shown["question"], shown["lastAnswer"]) == ("Deploy", "Green.", look)
+    assert (shown["form"]["options"], shown["form"]["multiple"]) == (["a", "b"], True)
+    first, second = shown["form"]["fields"]
+    known = {"name": "count", "type": "integer", "description": "How many", "min": 1, "default": 2}
+    assert first == known | {"required": False, "enum": [], "pattern": None}
+    assert (second["name"], second["required"]) == ("why", True)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("kwargs", ["{", "[]", '{"fields": 7}', '{"fields": [{"name": "x", "type": "matrix"}]}', "7"])
+async def test_a_form_that_cannot_be_read_is_none(cluster: MadeUpApi, page: Browser, kwargs: str) -> None:
+    taskrun(cluster, "a", "Deferred", trigger={"class": "approval", "kwargs": kwargs, "waitsFor": "approval x"})
+    [shown] = await page.get("api/approvals?ns=data")
+    assert (shown["form"], shown["question"], shown["lastAnswer"]) == (None, "approval x", "")
+
+
 @pytest.mark.attack
 async def test_the_inbox_has_only_namespaces_of_the_caller(cluster: MadeUpApi, page: Browser) -> None:
     approval(cluster, "a")

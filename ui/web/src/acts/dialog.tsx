@@ -9,6 +9,7 @@ import type { Acted, Preview, Problem } from "../contract.ts";
 import { asProblem, send } from "../core/api.ts";
 import { href, navigate, runPath } from "../core/router.ts";
 import { a } from "../texts/acts.en.ts";
+import { isShown } from "./answers.ts";
 import { ActForm } from "./forms.tsx";
 import { DANGEROUS, WITH_FORM, type ActRequest } from "./request.ts";
 
@@ -56,8 +57,8 @@ function ActDialog({ request, onClose }: { request: ActRequest; onClose: () => v
       <div class="stack wide" onKeyDown={(event) => (isConfirmed(event) && acted === null && !busy && blocked === undefined ? void run() : undefined)}>
         {acted !== null ? <Outcome acted={acted} /> : (
           <>
-            {WITH_FORM.has(request.act) ? <ActForm request={request} onChange={setExtra} /> : null}
-            {refused ? <ProblemBox problem={refused} /> : <Effects act={request.act} preview={preview} asked={extra !== null} />}
+            {WITH_FORM.has(request.act) ? <ActForm request={request} refused={refused} onChange={setExtra} /> : null}
+            {refused ? isShown(request.form, refused.field) ? null : <ProblemBox problem={refused} /> : <Effects act={request.act} preview={preview} asked={extra !== null} />}
             {problem ? <ProblemBox problem={problem} /> : null}
           </>
         )}
@@ -96,7 +97,7 @@ function usePreview(request: ActRequest, extra: Record<string, unknown> | null):
 const SHOWN = 50;
 
 function Effects({ act, preview, asked }: { act: string; preview: Preview | null; asked: boolean }) {
-  if (!asked) return <p class="soft">{act === "backfill" ? a.fillPeriod : act === "mark" ? a.fillWhy : null}</p>;
+  if (!asked) return <p class="soft">{act === "backfill" ? a.fillPeriod : act === "mark" ? a.fillWhy : act === "approve" ? a.fillAnswers : null}</p>;
   if (preview === null) return <Loading label={a.wait} />;
   return (
     <>

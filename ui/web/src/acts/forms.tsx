@@ -5,11 +5,12 @@ import type { Problem, Template } from "../contract.ts";
 import { asProblem, getJson, queryOf } from "../core/api.ts";
 import { session } from "../core/session.ts";
 import { a } from "../texts/acts.en.ts";
+import { AnswerFields } from "./answer_form.tsx";
 import { ParamForm } from "./param_form.tsx";
 import { inferParams, type Param } from "./params.ts";
 import type { ActRequest } from "./request.ts";
 
-export interface FormProps { request: ActRequest; onChange: (extra: Record<string, unknown> | null) => void }
+export interface FormProps { request: ActRequest; refused: Problem | null; onChange: (extra: Record<string, unknown> | null) => void }
 
 export function ActForm(props: FormProps) {
   switch (props.request.act) {
@@ -17,6 +18,7 @@ export function ActForm(props: FormProps) {
     case "backfill": return <BackfillForm {...props} />;
     case "submit": return <SubmitForm {...props} />;
     case "resubmit": return <ResubmitForm {...props} />;
+    case "approve": return props.request.form ? <AnswerFields form={props.request.form} refused={props.refused} onChange={props.onChange} /> : <NoteForm {...props} />;
     default: return <NoteForm {...props} />;
   }
 }

@@ -1,13 +1,15 @@
 /** A form of typed params: a field each, with its description, default and what is wrong with it. */
 import { useEffect, useState } from "preact/hooks";
 import { Data } from "../components/data.tsx";
+import type { Problem } from "../contract.ts";
 import { plain } from "../core/characters.ts";
 import { a } from "../texts/acts.en.ts";
 import { fieldKind, initialText, parseForm, textOf, type Param } from "./params.ts";
 
-export interface ParamFormProps { params: readonly Param[]; given: Readonly<Record<string, unknown>>; onChange: (values: Record<string, unknown> | null) => void }
+/** `refused`: what the server says of one field. */
+export interface ParamFormProps { params: readonly Param[]; given: Readonly<Record<string, unknown>>; legend?: string; refused?: Problem | null; onChange: (values: Record<string, unknown> | null) => void }
 
-export function ParamForm({ params, given, onChange }: ParamFormProps) {
+export function ParamForm({ params, given, legend = a.params, refused = null, onChange }: ParamFormProps) {
   const [texts, setTexts] = useState<Record<string, string>>(() => Object.fromEntries(params.map((param) => [param.name, initialText(param, given)])));
   const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
   const { values, problems } = parseForm(params, texts);
@@ -19,9 +21,9 @@ export function ParamForm({ params, given, onChange }: ParamFormProps) {
   if (params.length === 0) return <p class="soft">{a.noParams}</p>;
   return (
     <fieldset class="params">
-      <legend class="sr">{a.params}</legend>
+      <legend class="sr">{legend}</legend>
       {params.map((param) => (
-        <ParamField key={param.name} param={param} text={texts[param.name] ?? ""} problem={touched.has(param.name) || problems[param.name] !== "required" ? problems[param.name] : undefined} onChange={(text) => change(param.name, text)} />
+        <ParamField key={param.name} param={param} text={texts[param.name] ?? ""} problem={refused?.field === param.name ? refused.message : touched.has(param.name) || problems[param.name] !== "required" ? problems[param.name] : undefined} onChange={(text) => change(param.name, text)} />
       ))}
     </fieldset>
   );
@@ -37,7 +39,7 @@ function ParamField({ param, text, problem, onChange }: ParamFieldProps) {
       <label for={id} class="param-name"><span class="mono"><Data text={param.name} /></span> <span class="soft small">{param.type}{param.required ? `, ${a.required}` : ""}</span></label>
       <div class="stack param-value">
         <ParamInput id={id} param={param} text={text} problem={problem} onChange={onChange} />
-        {problem ? <span class="field-error" id={`${id}-problem`} role="alert">{a.problems[problem] ?? problem}</span> : null}
+        {problem ? <span class="field-error" id={`${id}-problem`} role="alert"><Data text={a.problems[problem] ?? problem} limit={600} /></span> : null}
         {help ? <span class="soft small wrap" id={`${id}-help`}><Data text={help} limit={1200} /></span> : null}
       </div>
     </div>
@@ -61,6 +63,6 @@ function ParamInput({ id, param, text, problem, onChange }: ParamFieldProps & { 
 }
 
 function helpOf(param: Param): string {
-  const parts = [param.description ?? "", param.pattern ? a.pattern(param.pattern) : "", param.default === undefined || param.default === null ? "" : a.byDefault(textOf(param.default))];
+  const parts = [param.description ?? "", param.pattern ? a.pattern(param.pattern) : "", a.limits(param.type === "string", param.min, param.max), param.default === undefined || param.default === null ? "" : a.byDefault(textOf(param.default))];
   return parts.filter((part) => part !== "").join(" · ");
 }

@@ -9,6 +9,9 @@ export interface Param {
   type: ParamType;
   enum?: readonly unknown[] | null;
   pattern?: string | null;
+  /** Limits of a number, or of the length of a text. */
+  min?: number;
+  max?: number;
   default?: unknown;
   required?: boolean;
   description?: string | null;
@@ -40,8 +43,14 @@ export function parseText(param: Param, text: string): Parsed {
     const value = (param.enum ?? []).find((candidate) => textOf(candidate) === text);
     return value === undefined ? { problem: "enum" } : { unset: false, value };
   }
-  if (param.type === "string") return matches(param, text) ? { unset: false, value: text } : { problem: "pattern" };
-  return parseJson(param, text);
+  if (param.type === "string") return matches(param, text) ? within(param, [...text].length, text) : { problem: "pattern" };
+  const parsed = parseJson(param, text);
+  return "value" in parsed && typeof parsed.value === "number" ? within(param, parsed.value, parsed.value) : parsed;
+}
+
+function within(param: Param, size: number, value: unknown): Parsed {
+  const tooSmall = param.min !== undefined && size < param.min;
+  return tooSmall || (param.max !== undefined && size > param.max) ? { problem: "limits" } : { unset: false, value };
 }
 
 export function textOf(value: unknown): string {

@@ -1,5 +1,5 @@
 /** What a button asks for: an act, what it is about, and whether the caller may. Pure. */
-import type { Access, ActName } from "../contract.ts";
+import type { Access, ActName, AnswerForm } from "../contract.ts";
 import { a } from "../texts/acts.en.ts";
 
 export interface ActRequest {
@@ -13,6 +13,8 @@ export interface ActRequest {
   /** Of `resubmit`: the template of the run, whose typed params make the form. */
   template?: { namespace: string; name: string } | undefined;
   namespaces?: string[] | undefined;
+  /** Of `approve`: what the approval asks for. */
+  form?: AnswerForm | null | undefined;
 }
 
 /** What is lost or ends at once: the button that confirms warns. */

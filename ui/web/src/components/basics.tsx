@@ -39,7 +39,7 @@ export function CommandLine({ command }: { command: string }) {
     setTimeout(() => setCopied(false), 1500);
   };
   return (
-    <div class="command"><code class="grow"><Data text={command} limit={2000} /></code>
+    <div class="command"><code class="grow" tabIndex={0}><Data text={command} limit={2000} /></code>
       <Button kind="quiet" icon={copied ? "check" : "copy"} iconOnly label={copied ? t.copied : t.copyCommand} onClick={() => void copy()} />
     </div>
   );

@@ -48,6 +48,14 @@ export const a = {
   optional: "optional",
   byDefault: (value: string): string => `by default ${value}`,
   pattern: (pattern: string): string => `must match ${pattern}`,
+  limits: (ofText: boolean, min?: number, max?: number): string => {
+    const range = min !== undefined && max !== undefined ? `${min} to ${max}` : min !== undefined ? `at least ${min}` : max !== undefined ? `at most ${max}` : "";
+    return range && ofText ? `${range} characters` : range;
+  },
+  answers: "Answers",
+  options: "Options",
+  oneOption: "Choose one.",
+  someOptions: "Choose one or more.",
   unset: "not set",
   yes: "true",
   no: "false",
@@ -55,6 +63,7 @@ export const a = {
     required: "A value is required.",
     enum: "Choose one of the values.",
     pattern: "The value does not match the pattern.",
+    limits: "The value is not within the limits.",
     integer: "This is not a whole number.",
     number: "This is not a number.",
     boolean: "Choose true or false.",
@@ -67,6 +76,7 @@ export const a = {
   reruns: { missing: "Those without a run", failed: "Also those whose last run failed", all: "Every tick" },
   concurrency: "Runs at once",
   fillPeriod: "Choose a period, and the server says which runs it creates.",
+  fillAnswers: "Complete the answers, and the server says what it does.",
   fillWhy: "Write why, and the server says what it changes.",
   selected: (count: number): string => (count === 1 ? "1 instance" : `${count.toLocaleString("en-GB")} instances`),
 };

@@ -43,6 +43,8 @@ export const i = {
   since: "asked",
   deadline: "deadline",
   noDeadline: "no deadline",
+  asksFor: "Asks for",
+  choiceOf: (options: string, multiple: boolean): string => `${multiple ? "some" : "one"} of ${options}`,
   approvers: "May answer",
   anybody: "everybody with the role torpor-approve",
   show: "Show the task",

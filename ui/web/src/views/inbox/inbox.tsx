@@ -27,10 +27,13 @@ function Question({ approval }: { approval: Approval }) {
   const name = approval.runName ?? approval.run.split("/").at(-1) ?? "";
   const access = { approve: { allowed: approval.mayAnswer, reason: approval.reason }, reject: { allowed: approval.mayAnswer, reason: approval.reason } };
   const body = { runs: [approval.run], tasks: [approval.key] };
+  const title = approval.subject || approval.question;
   return (
     <article class="panel approval">
       <div class="stack grow">
-        <h2 class="wrap">{approval.question ? <Data text={approval.question} limit={2000} /> : i.noQuestion}</h2>
+        <h2 class="wrap">{title ? <Data text={title} limit={2000} /> : i.noQuestion}</h2>
+        {approval.subject && approval.question ? <p class="wrap"><Data text={approval.question} limit={2000} /></p> : null}
+        {approval.form ? <p class="small soft wrap">{i.asksFor}: <Data text={[...approval.form.fields.map((field) => field.name), ...(approval.form.options.length > 0 ? [i.choiceOf(approval.form.options.join(", "), approval.form.multiple)] : [])].join(", ")} limit={1000} /></p> : null}
         <div class="row fold small soft">
           <span><a href={href(runPath(approval.run), { task: approval.key })} title={i.show}><Data text={name} limit={253} /> / <Data text={approval.task} limit={120} /></a></span>
           <span><Data text={approval.namespace} /></span>
@@ -38,11 +41,12 @@ function Question({ approval }: { approval: Approval }) {
           <span>{approval.deadline === null ? i.noDeadline : <>{i.deadline} <Ago at={approval.deadline} /></>}</span>
         </div>
         <div class="small soft wrap">{i.approvers}: {approval.approvers.length === 0 ? i.anybody : <Data text={approval.approvers.join(", ")} limit={1000} />}</div>
+        {approval.lastAnswer ? <p class="small wrap act-warning"><Data text={approval.lastAnswer} limit={1000} /></p> : null}
         {approval.mayAnswer ? null : <p class="small wrap"><Data text={approval.reason} limit={1000} /></p>}
       </div>
       <div class="row">
         <ActButton request={{ act: "reject", subject: `${name} / ${approval.task}`, body }} access={access} icon="cross" />
-        <ActButton request={{ act: "approve", subject: `${name} / ${approval.task}`, body }} access={access} icon="check" kind="primary" />
+        <ActButton request={{ act: "approve", subject: `${name} / ${approval.task}`, body, form: approval.form }} access={access} icon="check" kind="primary" />
       </div>
     </article>
   );

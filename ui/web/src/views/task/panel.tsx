@@ -49,7 +49,7 @@ export function TaskPanel({ store, instance }: { store: RunStore; instance: stri
             {row.node ? <span class="soft row"><Icon name="pod" size={12} /><Data text={row.node} limit={260} /></span> : null}</div>
         ) : null}
         {row?.message ? <p class="small wrap task-message"><Data text={row.message} limit={600} /></p> : null}
-        {row ? <InstanceActs store={store} row={row} /> : null}
+        {row ? <InstanceActs store={store} row={row} form={detail === null ? undefined : detail.trigger?.form ?? null} /> : null}
       </header>
       <Tabs label={k.tabsLabel} tabs={tabs} active={part} />
       <div class="task-body">

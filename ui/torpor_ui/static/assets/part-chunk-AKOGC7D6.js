@@ -1,1 +1,0 @@
-import{C as n,n as e,y as t}from"./part-chunk-NBDF43G4.js";var i=6e4,r=new Map;function o(c){let s=r.get(c)??{at:0,access:e({})};return r.set(c,s),Date.now()-s.at>i&&(s.at=Date.now(),t(`api/access${n({ns:c})}`).then(a=>s.access.value=a.acts??{},()=>{})),s.access}function g(c,s){return c===void 0?s??{}:{...o(c).value,...s}}export{g as a};
