@@ -17,6 +17,7 @@ _POD_FIELDS = (
     "volumes",
     "volumeMounts",
     "serviceAccountName",
+    "serviceAccountToken",
     "imagePullSecrets",
     "nodeSelector",
     "tolerations",

@@ -63,8 +63,7 @@ class PodValue(Model):
     """A pod field whose expressions are evaluated."""
 
     path: Annotated[
-        str,
-        Field(max_length=253, description="JSON Pointer of the field in `pod`, such as /nodeSelector/disk."),
+        str, Field(max_length=253, description="JSON Pointer of the field in `pod`, such as /nodeSelector/disk.")
     ]
     value: Annotated[Word, Field(description="Value of the field.")]
 
@@ -229,7 +228,6 @@ class PodFields(Model):
             json_schema_extra={"x-key": "name"},
         ),
     ] = ()
-
     resources: Annotated[Resources | None, Field(description="Requests and limits of the container.")] = None
     env: Annotated[tuple[EnvVar, ...], Field(max_length=100, description="Environment variables.")] = ()
     env_from: Annotated[
@@ -252,6 +250,9 @@ class PodFields(Model):
             " namespace."
         ),
     ] = None
+    service_account_token: Annotated[
+        bool | None, Field(description="Whether the task gets an API token of the account in `serviceAccountName`.")
+    ] = None
     image_pull_secrets: Annotated[
         tuple[Object, ...], Field(max_length=10, description="Secrets for the image's registry: [{name: ...}].")
     ] = ()
@@ -269,8 +270,7 @@ class PodFields(Model):
         Field(max_length=10, description="How pods are spread over zones or nodes. Unset labelSelector: no pods."),
     ] = ()
     priority_class_name: Annotated[
-        ObjectName | None,
-        Field(description="PriorityClass of the pod. Classes whose names begin with system- are refused."),
+        ObjectName | None, Field(description="PriorityClass of the pod. Names that begin with system- are refused.")
     ] = None
     runtime_class_name: Annotated[
         ObjectName | None, Field(description="RuntimeClass of the pod, such as one that isolates it.")
@@ -287,8 +287,7 @@ class PodFields(Model):
         tuple[Object, ...], Field(max_length=50, description="Entries of /etc/hosts: [{ip: ..., hostnames: [...]}].")
     ] = ()
     resource_claims: Annotated[
-        tuple[Object, ...],
-        Field(max_length=16, description="Claims of devices, which `resources.claims` names."),
+        tuple[Object, ...], Field(max_length=16, description="Claims of devices, which `resources.claims` names.")
     ] = ()
     working_dir: Annotated[Word | None, Field(description="Working directory. Unset: that of the image.")] = None
     labels: Annotated[dict[str, Text], Field(max_length=20, description="Additional labels of the pod.")] = Field(

@@ -1,8 +1,8 @@
 """Builds the pod of a task: one container, with only the credentials that the task uses.
 
 The pod of a python task has a projected token of one hour, since it claims and reports by itself. The pod of a
-container task has none for the API server: the operator claims for it before it is scheduled and reads its outcome from
-the pod, which a finalizer keeps until the outcome is stored. Where its result may be large it has one for the archive.
+container task has none for the API server, unless it asks for one: the operator claims for it before it is scheduled
+and reads its outcome from the pod, which a finalizer keeps. Where its result may be large it has one for the archive.
 """
 
 from collections.abc import Mapping
@@ -20,6 +20,7 @@ from torpor_operator.expressions import pod_texts
 from torpor_operator.model.pod import CREDENTIALS_VOLUME, MAIN, RUNTIME_CONTAINER, pod_name
 from torpor_operator.model.snapshot import PodContext
 from torpor_operator.taskrun import (
+    account_token,
     container_environment,
     file_volumes,
     other_containers,
@@ -62,6 +63,7 @@ def build(taskrun: TaskRun, context: PodContext, chosen: PodFields | None = None
             *_volumes(chosen, context.claims),
             *scratch,
             *_credentials(taskrun, context),
+            *account_token.volumes(chosen),
             *runtime.volumes,
             *source.volumes,
             *files.volumes,
@@ -173,7 +175,8 @@ def _container(
     """The container of the task. `runtime` and `files` are what these add to the pod."""
     program, injected = taskrun.spec.container, runtime_volume.is_injected(taskrun)
     _, scratch = pod_security.scratch(context.defaults, chosen)
-    mounts = [*(mount.to_json() for mount in chosen.volume_mounts), *scratch, *files.mounts]
+    own = [mount.to_json() for mount in chosen.volume_mounts]
+    mounts = [*own, *scratch, *files.mounts, *account_token.mounts(chosen)]
     body: dict[str, Any] = _without_empty(
         {
             "name": MAIN,

@@ -128,6 +128,7 @@ def test_defaults_above_48_kib_are_rejected(server: Server, namespace: str, kind
             "a projected serviceAccountToken needs an audience",
         ),
         ({"priorityClassName": "system-node-critical"}, "is for components of the cluster"),
+        ({"serviceAccountToken": True}, "pod.serviceAccountToken needs pod.serviceAccountName beside it"),
     ],
 )
 def test_pod_fields_that_escape_the_allow_list_are_rejected(
@@ -138,6 +139,11 @@ def test_pod_fields_that_escape_the_allow_list_are_rejected(
     assert f"task a: {problem}" in answer.message or problem in answer.message
     answer = server.create("workflows", namespace, workflow({}, defaults={"pod": pod}))
     assert f"spec.defaults: {problem}" in answer.message or problem in answer.message
+
+
+def test_a_token_of_a_named_account_is_accepted(server: Server, namespace: str) -> None:
+    pod = {"serviceAccountName": "deployer", "serviceAccountToken": True}
+    server.create("workflows", namespace, workflow(pod)).expect(201)
 
 
 def test_the_first_example_of_argo_is_accepted_as_it_stands(server: Server, namespace: str) -> None:

@@ -93,7 +93,7 @@ def test_variables_are_a_config_map_of_the_file() -> None:
 def test_each_ignored_field_is_named_once_with_its_tasks() -> None:
     heavy = {"python": "m:f", "pool": "db", "pod": {"resources": {"requests": {"memory": "1Gi"}}}}
     source = {"name": "A", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}
-    other = {"python": "m:f", "pod": {"serviceAccountName": "x", "env": [source]}}
+    other = {"python": "m:f", "pod": {"serviceAccountName": "x", "serviceAccountToken": True, "env": [source]}}
     preflight_result = check(
         heavy, heavy, other, machine=MachineCapabilities(variables=("A",)), image="i", ttlAfterFinished="1d"
     )
@@ -104,6 +104,7 @@ def test_each_ignored_field_is_named_once_with_its_tasks() -> None:
         "pool (t0, t1)",
         "pod.resources (t0, t1)",
         "pod.serviceAccountName (t2)",
+        "pod.serviceAccountToken (t2)",
         "Secret s of pod.env (t2)",
     )
 
