@@ -12,6 +12,7 @@ from random import Random
 from torpor_dev.console import say
 
 from tests.integration.conftest import collection
+from tests.integration.controller.objects.builder_account import BuilderAccount
 from tests.integration.faults import reference
 from tests.integration.faults.disruptions.component_disruptions import kill_after
 from tests.integration.faults.disruptions.table import DISRUPTIONS, Disruption
@@ -61,7 +62,7 @@ class Campaign:
         seed = f"{self.seed}/{name}/{number}"
         with self._scene(seed) as scene:
             began = time.monotonic()
-            self.installation.disturb(disruption.rates or {})
+            self.installation.disturb(disruption.rates)
             try:
                 if disruption.strike is not None:
                     disruption.strike(scene)
@@ -120,15 +121,16 @@ class Campaign:
         namespace = open_namespace(installation, f"faults-{uuid.uuid4().hex[:8]}")
         installation.await_leader()
         installation.until(installation.archive_is_published, "the archive is published")
+        BuilderAccount(server=installation.server, namespace=namespace, name=reference.BUILDER).create()
         template = manifest("WorkflowTemplate", "child", reference.CHILD_TEMPLATE)
         installation.request("POST", collection("workflowtemplates", namespace), template).expect(201)
-        run = installation.submit(namespace, reference.TASKS_AND_CHILD)
+        run = installation.submit(namespace, reference.all_tasks(installation.orders.url))
         yield DisruptedRun(
             installation=installation,
             namespace=namespace,
             run=run,
             random=Random(seed),
-            expected=reference.FAULTLESS_WITH_CHILD,
+            expected=reference.FAULTLESS_WITH_ALL,
         )
         installation.request("DELETE", f"/api/v1/namespaces/{namespace}")
 

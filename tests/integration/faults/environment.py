@@ -21,6 +21,8 @@ from tests.integration.archive.databases import Postgresql, Sqlite
 from tests.integration.conftest import _connect, _content, _namespace_manifest, install
 from tests.integration.controller.pods.processes import PodProcesses
 from tests.integration.faults import small_disk
+from tests.integration.faults.effects import order_service
+from tests.integration.faults.effects.order_service import OrderService
 from tests.integration.faults.faulty_proxy import FaultyProxy
 from tests.integration.faults.host_names import HostNames
 from tests.integration.faults.installation import ProcessInstallation
@@ -95,7 +97,8 @@ def open_installation(  # noqa: PLR0913
     with _background() as call:
         stack = AsyncExitStack()
         try:
-            installation = call(_build(plane, folder, database, random, release, stack, call))
+            orders = stack.enter_context(order_service.started())
+            installation = call(_build(plane, folder, database, random, release, orders, stack, call))
             surroundings.give_to(installation)
             installation.lease_seconds = lease_seconds
             installation.node.start()
@@ -136,6 +139,7 @@ async def _build(  # noqa: PLR0913, PLR0917
     database: Sqlite | Postgresql,
     random: Random,
     release: SourceRelease,
+    orders: OrderService,
     stack: AsyncExitStack,
     call: Callable[[Coroutine[Any, Any, Any]], Any],
 ) -> ProcessInstallation:
@@ -172,6 +176,7 @@ async def _build(  # noqa: PLR0913, PLR0917
         pods=pods_proxy,
         tls=tls,
         authority=authority,
+        orders=orders,
         release=release,
     )
 

@@ -22,6 +22,7 @@ from tests.integration.archive.databases import Postgresql, Sqlite
 from tests.integration.conftest import Answer, Server, collection
 from tests.integration.controller.stage import PYTHON, kubeconfig_of
 from tests.integration.faults.component import Component
+from tests.integration.faults.effects.order_service import OrderService
 from tests.integration.faults.faulty_proxy import FaultyProxy
 from tests.integration.faults.host_names import API_SERVER, DATABASE, HostNames
 from tests.integration.faults.kube_controllers import KubeControllers
@@ -63,6 +64,7 @@ class ProcessInstallation:
     pods: FaultyProxy
     tls: ssl.SSLContext
     authority: str
+    orders: OrderService
     names: HostNames | None = None
     objects: S3 | None = None
     object_disk: SmallDisk | None = None
@@ -117,6 +119,7 @@ class ProcessInstallation:
 
     def add_triggerer(self, name: str, release: SourceRelease | None = None) -> Component:
         flags = ["--health-port", "0", "--trigger", f"{PYTHON}.Elsewise", "--identity", name, "--namespace", SYSTEM]
+        flags += ["--allow-networks", "127.0.0.0/8"]
         return self._add(name, "torpor-triggerer", ["torpor_triggerer", *flags], release)
 
     def add_archive(self, name: str = "archive", release: SourceRelease | None = None) -> Component:

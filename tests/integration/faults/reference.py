@@ -49,11 +49,38 @@ TASKS: tuple[Object, ...] = (
     python("tell", "echo", hook="end", args={"state": "${run.state}"}),
 )
 CHILD_TEMPLATE: Object = {"workflow": {"image": "tests", "tasks": [python("only", "echo")]}}
-TASKS_AND_CHILD: tuple[Object, ...] = (*TASKS, {"name": "child", "run": {"templateRef": {"name": "child"}}})
-"""With a task that v0.1.0 does not have. It is a run of the template."""
+BUILDER = "builder"
+"""The ServiceAccount as which the object task acts."""
+_RECORD: Object = {
+    "serviceAccountName": BUILDER,
+    "manifest": {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"generateName": "record-"},
+        "data": {"state": "new"},
+    },
+    "until": "object.data.state == 'done'",
+    "result": "object.data.state",
+}
+_COMPARED = ("report", "tell", "order", "record")
+"""Tasks whose results are compared."""
 NOTES = 16
 """Processes that run user code in a faultless run, without that of the child."""
-_REPORT = {"loads": [0, 10, 20], "rows": 3, "kept": "1s", "size": 100_000, "approved": True}
+_RESULTS: Mapping[str, object] = {
+    "report": {"loads": [0, 10, 20], "rows": 3, "kept": "1s", "size": 100_000, "approved": True},
+    "tell": {"state": "Succeeded"},
+}
+
+
+def all_tasks(orders: str) -> tuple[Object, ...]:
+    """Return the tasks, with bodies that v0.1.0 does not have: a run, a request to `orders`, and an object."""
+    retries = {"limit": 1, "delay": "1s", "when": "httpStatus == 503"}
+    return (
+        *TASKS,
+        {"name": "child", "run": {"templateRef": {"name": "child"}}},
+        {"name": "order", "http": {"url": orders, "method": "POST", "json": {"rows": 3}}, "retries": retries},
+        {"name": "record", "object": _RECORD},
+    )
 
 
 class Ending(NamedTuple):
@@ -64,8 +91,7 @@ class Ending(NamedTuple):
     taskruns: Mapping[str, tuple[str, int, int]]
     files: Mapping[str, int]
     children: Mapping[str, object]
-    report: object
-    told: object
+    results: Mapping[str, object]
 
 
 FAULTLESS = Ending(
@@ -90,15 +116,21 @@ FAULTLESS = Ending(
     },
     files={"table": 1_200_000},
     children={},
-    report=_REPORT,
-    told={"state": "Succeeded"},
+    results=_RESULTS,
 )
 
-FAULTLESS_WITH_CHILD = FAULTLESS._replace(
-    tasks={**FAULTLESS.tasks, "child": "Succeeded"},
-    taskruns={**FAULTLESS.taskruns, "child": ("Succeeded", 1, 0)},
+FAULTLESS_WITH_ALL = FAULTLESS._replace(
+    tasks={**FAULTLESS.tasks, "child": "Succeeded", "order": "Succeeded", "record": "Succeeded"},
+    taskruns={
+        **FAULTLESS.taskruns,
+        "child": ("Succeeded", 1, 0),
+        "order": ("Succeeded", 2, 0),
+        "record": ("Succeeded", 1, 0),
+    },
     children={"0": ("Succeeded", {"only": ("Succeeded", 1, 0)})},
+    results={**_RESULTS, "order": {"accepted": True}, "record": "done"},
 )
+"""Of `all_tasks`."""
 
 
 def ending(
@@ -113,8 +145,7 @@ def ending(
         taskruns={key: (run["state"], run["attempt"], run["segment"]) for key, run in sorted(runs.items())},
         files={file["name"]: file["size"] for run in runs.values() for file in run.get("files", [])},
         children={str(number): (end.workflow, end.taskruns) for number, end in enumerate(ends)},
-        report=json.loads(runs.get("report", {}).get("result") or "null"),
-        told=json.loads(runs.get("tell", {}).get("result") or "null"),
+        results={task: json.loads(runs[task].get("result") or "null") for task in _COMPARED if task in runs},
     )
 
 

@@ -9,6 +9,7 @@ from torpor_wire.state import TERMINAL
 
 from tests.integration.conftest import collection
 from tests.integration.faults import reference
+from tests.integration.faults.effects import wrong_effects
 from tests.integration.faults.installation import ProcessInstallation, has_ended
 from tests.support import run_invariants
 
@@ -68,6 +69,8 @@ class DisruptedRun:
         self.checks += 1
         if self.approves:
             self._approve(runs)
+        for record in self._objects():
+            self._complete(record)
         return has_ended(self.workflow())
 
     def waits_for_approval(self) -> bool:
@@ -99,11 +102,31 @@ class DisruptedRun:
         runs = self.taskruns()
         children = self.children()
         found = reference.ending(self.workflow(), runs, children)
-        lost = [*reference.differences(found, self.expected), *self._missing_objects(runs)]
+        lost = [*reference.differences(found, self.expected), *self._missing_files(runs), *self._wrong_effects(runs)]
         everything = [*runs, *(run for _, child_runs in children for run in child_runs)]
         return lost, reference.repeated(self.installation.notes(everything))
 
-    def _missing_objects(self, runs: list[Object]) -> list[str]:
+    def _objects(self) -> list[Object]:
+        """What object tasks have created."""
+        if "record" not in self.expected.tasks:
+            return []
+        return [each for each in self.installation.items("configmaps", self.namespace) if wrong_effects.owner(each)]
+
+    def _complete(self, record: Object) -> None:
+        """Do what the controller of an object does, if it is new."""
+        if record["data"]["state"] == "new":
+            path = f"{collection('configmaps', self.namespace)}/{record['metadata']['name']}"
+            self.installation.request("PATCH", path, {"data": {"state": "done"}}, content_type=_MERGE).expect(200)
+
+    def _wrong_effects(self, runs: list[Object]) -> list[str]:
+        """Return what a faultless run would not have done outside of Torpor."""
+        ordering = [run for run in runs if run["spec"]["task"] == "order"]
+        requests = [
+            each for run in ordering for each in wrong_effects.wrong_requests(run, self.installation.orders.keys)
+        ]
+        return requests + wrong_effects.wrong_objects(runs, self._objects())
+
+    def _missing_files(self, runs: list[Object]) -> list[str]:
         """Return the files whose content the object store does not have."""
         if self.installation.objects is None:
             return []

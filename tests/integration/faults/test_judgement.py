@@ -1,8 +1,11 @@
 """Which fault strikes which request, and what counts as lost or repeated."""
 
+from typing import Any
+
 import pytest
 
 from tests.integration.faults import reference
+from tests.integration.faults.effects import wrong_effects
 from tests.integration.faults.proxy_faults import ProxyFault, choose
 
 RATES = {ProxyFault.DROP: 0.25, ProxyFault.REPEAT: 0.25, ProxyFault.CUT_WATCH: 0.25}
@@ -43,7 +46,42 @@ def test_a_second_process_of_one_launch_is_repeated() -> None:
 
 
 def test_a_second_run_of_one_task_is_a_difference() -> None:
-    once = reference.FAULTLESS_WITH_CHILD
+    once = reference.FAULTLESS_WITH_ALL
     twice = once._replace(children={"0": once.children["0"], "1": ("Succeeded", {})})
 
     assert reference.differences(twice, once) == ["children 1: ('Succeeded', {}) instead of None"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "wrong"),
+    [
+        (["uid-1-0", "uid-2-0"], []),
+        (["uid-1-0", "uid-2-0", "uid-2-0", "other-1-0"], []),
+        (["uid-1-0"], ["request uid-2-0: False instead of True"]),
+        (["uid-1-0", "uid-2-0", "uid-2-1"], ["request uid-2-1: True instead of False"]),
+    ],
+)
+def test_each_attempt_sends_its_request_under_one_key(keys: list[str], wrong: list[str]) -> None:
+    taskrun = {"metadata": {"uid": "uid"}, "status": {"attempt": 2}}
+
+    assert wrong_effects.wrong_requests(taskrun, keys) == wrong
+
+
+@pytest.mark.parametrize(
+    ("owners", "wrong"),
+    [
+        (["uid"], []),
+        ([], ["objects of uid: 0 instead of 1"]),
+        (["uid", "uid"], ["objects of uid: 2 instead of 1"]),
+        (["uid", "other"], ["objects of other: 1 instead of 0"]),
+    ],
+)
+def test_each_object_task_has_one_object(owners: list[str], wrong: list[str]) -> None:
+    taskruns: list[dict[str, Any]] = [
+        {"metadata": {"uid": "uid"}, "spec": {"object": {}}},
+        {"metadata": {"uid": "none"}, "spec": {}},
+    ]
+    objects: list[dict[str, Any]] = [{"metadata": {"labels": {"torpor.dev/object-of": uid}}} for uid in owners]
+    objects.append({"metadata": {}})
+
+    assert wrong_effects.wrong_objects(taskruns, objects) == wrong

@@ -6,64 +6,21 @@ from typing import Any
 
 import pytest
 
+from tests.integration.controller.objects.builder_account import BuilderAccount
 from tests.integration.controller.stage import ControllerFixture, Object
 
 _CORE = "/api/v1"
-_RBAC = "/apis/rbac.authorization.k8s.io/v1"
 _JOBS = "/apis/batch/v1"
 _MERGE = "application/merge-patch+json"
-_VERBS = ["create", "get", "list", "watch", "patch", "delete"]
-
-
-class BuilderAccount:
-    """A ServiceAccount that may act on ConfigMaps and Jobs, and whose owner lets tasks use it."""
-
-    def __init__(self, stage: ControllerFixture) -> None:
-        self.stage = stage
-        self.name = f"builder-{uuid.uuid4().hex[:6]}"
-        metadata = {"name": self.name, "namespace": stage.namespace}
-        marked = {**metadata, "annotations": {"torpor.dev/tokens": "allowed"}}
-        stage.server.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": marked})
-        rules = [
-            {"apiGroups": [""], "resources": ["configmaps"], "verbs": _VERBS},
-            {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": _VERBS},
-        ]
-        stage.server.apply(
-            {"apiVersion": _RBAC.removeprefix("/apis/"), "kind": "Role", "metadata": metadata, "rules": rules},
-        )
-        self.bind()
-
-    def bind(self) -> None:
-        """Grant the rights."""
-        stage = self.stage
-        stage.server.apply(
-            {
-                "apiVersion": _RBAC.removeprefix("/apis/"),
-                "kind": "RoleBinding",
-                "metadata": {"name": self.name, "namespace": stage.namespace},
-                "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": self.name},
-                "subjects": [{"kind": "ServiceAccount", "name": self.name, "namespace": stage.namespace}],
-            }
-        )
-
-    def task(self, manifest: Object, **fields: Any) -> Object:
-        """A task that acts as this account."""
-        return {"name": "act", "object": {"serviceAccountName": self.name, "manifest": manifest, **fields}}
 
 
 @pytest.fixture
 def account(stage: ControllerFixture) -> BuilderAccount:
     """The namespace has opted in."""
-    stage.server.apply(
-        {
-            "apiVersion": _RBAC.removeprefix("/apis/"),
-            "kind": "RoleBinding",
-            "metadata": {"name": "torpor-object-tasks", "namespace": stage.namespace},
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "torpor-object-tasks"},
-            "subjects": [{"kind": "ServiceAccount", "name": "torpor-triggerer", "namespace": "torpor-system"}],
-        }
-    )
-    return BuilderAccount(stage)
+    name = f"builder-{uuid.uuid4().hex[:6]}"
+    account = BuilderAccount(server=stage.server, namespace=stage.namespace, name=name)
+    account.create()
+    return account
 
 
 def _config_map(**metadata: Any) -> Object:
