@@ -13,7 +13,7 @@ from torpor_client.runs.run_state import RunWord, has_ended
 from torpor_cli.cluster import kubeconfig
 from torpor_cli.cluster.api import ObjectSelection
 from torpor_cli.cluster.connect import ClusterConnection, connect
-from torpor_cli.cluster.resources import BACKFILLS, NAMESPACES, SCHEDULES, TASKRUNS, TEMPLATES
+from torpor_cli.cluster.resources import BACKFILLS, CLUSTER_TEMPLATES, NAMESPACES, SCHEDULES, TASKRUNS, TEMPLATES
 from torpor_cli.errors import CliError
 from torpor_cli.runs import run_lookup
 from torpor_cli.schedules import lookup
@@ -73,6 +73,7 @@ def _namespace_names(cluster: ClusterConnection) -> list[str]:
 
 schedules = _completion(lambda cluster: lookup.names_of(cluster, SCHEDULES))
 templates = _completion(lambda cluster: lookup.names_of(cluster, TEMPLATES))
+cluster_templates = _completion(lambda cluster: lookup.names_of(cluster, CLUSTER_TEMPLATES))
 backfills = _completion(lambda cluster: lookup.names_of(cluster, BACKFILLS))
 open_backfills = _completion(_open_backfill_names)
 namespaces = _completion(_namespace_names)  # for a user who may list them

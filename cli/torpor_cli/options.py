@@ -69,6 +69,8 @@ complete_schedule = _complete("schedules")
 """Completes names of Schedules."""
 complete_template = _complete("templates")
 """Completes names of WorkflowTemplates."""
+complete_cluster_template = _complete("cluster_templates")
+"""Completes names of ClusterWorkflowTemplates, for a user who may list them."""
 complete_backfill = _complete("backfills")
 """Completes names of Backfills."""
 complete_open_backfill = _complete("open_backfills")

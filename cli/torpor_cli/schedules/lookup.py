@@ -1,14 +1,15 @@
-"""Finds Schedules, WorkflowTemplates and Backfills by name."""
+"""Finds Schedules, templates and Backfills by name."""
 
 import re
 from collections.abc import Iterable
+from http import HTTPStatus
 
 from torpor_wire import constants, names
 
 from torpor_cli import errors
 from torpor_cli.cluster.api import Object, ObjectSelection
 from torpor_cli.cluster.connect import ClusterConnection
-from torpor_cli.cluster.errors import NotFoundError
+from torpor_cli.cluster.errors import ForbiddenError, NotFoundError
 from torpor_cli.cluster.resources import (
     BACKFILLS,
     CLUSTER_TEMPLATES,
@@ -25,7 +26,7 @@ _PREFIX = re.compile(rf"^[a-z]+\.{re.escape(constants.GROUP)}/")
 
 
 def find(cluster: ClusterConnection, resource: ApiResource, name: str) -> Object:
-    """Return an object of the namespace. Raises UnknownNameError with the nearest name."""
+    """Return an object of the namespace, or of the cluster. Raises UnknownNameError with the nearest name."""
     name = _PREFIX.sub("", name)
     try:
         if names.is_object_name(name):  # an empty one would list
@@ -33,9 +34,15 @@ def find(cluster: ClusterConnection, resource: ApiResource, name: str) -> Object
     except NotFoundError as error:
         if "is not installed" in str(error):
             raise
+    except ForbiddenError as error:
+        if resource.namespaced or error.status != HTTPStatus.FORBIDDEN:
+            raise
+        advice = "an administrator binds ClusterRole torpor-cluster-template-view to you by a ClusterRoleBinding"
+        raise errors.CliError(f"you may not read {resource.plural}; {advice}") from error
     known = names_of(cluster, resource)
-    hint = f"the namespace has {', '.join(known[:20]) or 'none'}"
-    raise errors.unknown(_WORDS[resource], name, known, hint, where=f"in namespace {cluster.namespace}")
+    hint = f"the {'namespace' if resource.namespaced else 'cluster'} has {', '.join(known[:20]) or 'none'}"
+    where = f"in namespace {cluster.namespace}" if resource.namespaced else ""
+    raise errors.unknown(_WORDS[resource], name, known, hint, where=where)
 
 
 def every(

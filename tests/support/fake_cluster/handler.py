@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tests.support.fake_cluster.cluster import FakeCluster
 
 PLURALS = (
-    *("workflows", "taskruns", "workflowtemplates", "schedules", "backfills"),
+    *("workflows", "taskruns", "workflowtemplates", "clusterworkflowtemplates", "schedules", "backfills"),
     *("pods", "events", "configmaps"),
 )
 PROXY = "/api/v1/namespaces/torpor-system/services/https:torpor-archive:8443/proxy/v1/"

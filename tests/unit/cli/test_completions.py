@@ -66,6 +66,8 @@ def test_schedules_templates_and_backfills_complete(
     assert completed("torpor schedule hi", monkeypatch, 2) == ["history"]
     cluster.template("ingest")
     assert completed("torpor submit --template i", monkeypatch, 3) == ["ingest"]
+    cluster.put("clusterworkflowtemplates", {"metadata": {"name": "platform", "uid": "p"}})
+    assert completed("torpor submit --cluster-template p", monkeypatch, 3) == ["platform"]
     assert completed("torpor list --schedule n", monkeypatch, 3) == ["nightly"]
     assert completed("torpor backfill create n", monkeypatch, 3) == ["nightly"]
     assert completed("torpor backfill status o", monkeypatch, 3) == ["october"]

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 from torpor_client.changes import new_runs, template_params
+from torpor_wire.enums import TemplateKind
 
 from torpor_cli import errors
 from torpor_cli.authoring import compiled
@@ -15,7 +16,7 @@ from torpor_cli.cluster.connect import ClusterConnection, connect
 from torpor_cli.cluster.errors import InvalidObjectError
 from torpor_cli.commands.change.wait import parse_limit
 from torpor_cli.commands.view.logs import follow_logs
-from torpor_cli.options import ClusterCommand, complete_template, run_options
+from torpor_cli.options import ClusterCommand, complete_cluster_template, complete_template, run_options
 from torpor_cli.target import TargetOptions
 
 
@@ -24,7 +25,13 @@ from torpor_cli.target import TargetOptions
 @click.option(
     "--template", metavar="NAME", help="WorkflowTemplate to run, instead of files.", shell_complete=complete_template
 )
-@click.option("--name", metavar="NAME", help="Name of the run of --template.")
+@click.option(
+    "--cluster-template",
+    metavar="NAME",
+    help="ClusterWorkflowTemplate to run, instead of files.",
+    shell_complete=complete_cluster_template,
+)
+@click.option("--name", metavar="NAME", help="Name of the run of a template.")
 @click.option(
     "--generate-name", metavar="PREFIX", help="Prefix of its generated name, by default the name of the template."
 )
@@ -36,6 +43,7 @@ def submit_command(
     /,
     files: tuple[str, ...],
     template: str | None,
+    cluster_template: str | None,
     name: str | None,
     generate_name: str | None,
     python: str | None,
@@ -48,19 +56,21 @@ def submit_command(
     dry_run: str | None,
     output_format: str,
 ) -> int:
-    """Create Workflows from files, standard input, Python functions or a WorkflowTemplate, and print their names.
+    """Create Workflows from files, standard input, Python functions or a template, and print their names.
 
     A file may have several documents. All are read before the first is created. MODULE:FUNCTION is a @workflow
     function, as for `torpor compile`.
     """
-    _check(files, template, name, generate_name)
+    _check(files, template, cluster_template, name, generate_name)
     read = [_read(source, python, pairs, params_file) for source in files]
     afterwards = FollowUp(wait=wait, watch=watch, logs=logs, limit=parse_limit(timeout))
-    afterwards.check(1 if template else sum(map(len, read)))
+    afterwards.check(sum(map(len, read)) or 1)
     cluster = connect(target)
-    if template is not None:
-        metadata = {"name": name} if name else {"generateName": generate_name or f"{template}-"}
-        bodies = [("", _of_template(cluster, template, metadata, pairs, params_file))]
+    named = template if cluster_template is None else cluster_template
+    if named is not None:
+        metadata = {"name": name} if name else {"generateName": generate_name or f"{named}-"}
+        kind = None if cluster_template is None else TemplateKind.CLUSTER
+        bodies = [("", _of_template(cluster, named, kind, metadata, pairs, params_file))]
     else:
         bodies = _of_files(cluster, files, read, pairs, params_file)
     runs = []
@@ -70,12 +80,18 @@ def submit_command(
     return 0 if dry_run else submission.follow_up(cluster, runs, afterwards, follow_logs)
 
 
-def _check(files: tuple[str, ...], template: str | None, name: str | None, generate_name: str | None) -> None:
+def _check(
+    files: tuple[str, ...],
+    template: str | None,
+    cluster_template: str | None,
+    name: str | None,
+    generate_name: str | None,
+) -> None:
     """Raise UsageError for options that exclude each other."""
-    if bool(files) == (template is not None):
-        raise errors.UsageError("write files, or --template NAME; see `torpor submit --help`")
-    if template is None and (name or generate_name):
-        raise errors.UsageError("--name and --generate-name are for --template; a file has metadata.name")
+    if [bool(files), template is not None, cluster_template is not None].count(True) != 1:
+        raise errors.UsageError("write files, --template NAME or --cluster-template NAME; see `torpor submit --help`")
+    if files and (name or generate_name):
+        raise errors.UsageError("--name and --generate-name are for a template; a file has metadata.name")
     if name and generate_name:
         raise errors.UsageError("--name and --generate-name exclude each other; use one")
 
@@ -88,10 +104,15 @@ def _read(source: str, python: str | None, pairs: tuple[str, ...], params_file: 
 
 
 def _of_template(
-    cluster: ClusterConnection, name: str, metadata: dict[str, str], pairs: tuple[str, ...], params_file: str | None
+    cluster: ClusterConnection,
+    name: str,
+    kind: TemplateKind | None,
+    metadata: dict[str, str],
+    pairs: tuple[str, ...],
+    params_file: str | None,
 ) -> dict[str, Any]:
     """Return a run of a template. Raises UsageError for params that do not fit."""
-    template = run_params.find_template(cluster, name)
+    template = run_params.find_template(cluster, name, kind)
     values = template_params.parse(pairs, manifest.params(params_file), template)
     return new_runs.of_template(template, values, metadata)
 

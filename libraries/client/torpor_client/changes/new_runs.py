@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from torpor_wire import constants
+from torpor_wire.enums import TemplateKind
 
 from torpor_client.changes import template_params
 
@@ -23,11 +24,12 @@ def of_template(
     checked = template_params.parse((), values, template)
     template_params.check_required(checked, template)
     name = template["metadata"]["name"]
+    reference = {"kind": str(TemplateKind.CLUSTER)} if template.get("kind") == TemplateKind.CLUSTER else {}
     return {
         "apiVersion": constants.API_VERSION,
         "kind": "Workflow",
         "metadata": dict(metadata or {"generateName": f"{name}-"}),
-        "spec": {"templateRef": {"name": name}, **({"params": checked} if checked else {})},
+        "spec": {"templateRef": {**reference, "name": name}, **({"params": checked} if checked else {})},
     }
 
 

@@ -50,7 +50,7 @@ def test_the_name_is_given_or_generated(cluster: FakeCluster, torpor: Run, inges
         (("-p", "day=x", "-p", "limit=many"), "-p limit=many: the value must be an integer, as JSON"),
         (("-p", "day=x", "-p", "mode=fast"), 'param mode must be one of "full", "delta", not "fast"'),
         (("-p", "day"), "-p 'day' has no value; write -p NAME=VALUE"),
-        (("x.yaml",), "write files, or --template NAME; see `torpor submit --help`"),
+        (("x.yaml",), "write files, --template NAME or --cluster-template NAME; see `torpor submit --help`"),
         (("--name", "a", "--generate-name", "b"), "--name and --generate-name exclude each other; use one"),
     ],
 )
@@ -68,7 +68,7 @@ def test_an_unknown_template_suggests_the_nearest(torpor: Run, ingest: Object) -
 
 def test_a_name_needs_a_template(torpor: Run) -> None:
     code, _, err = torpor("submit", "x.yaml", "--name", "a")
-    assert (code, err) == (2, "torpor: --name and --generate-name are for --template; a file has metadata.name\n")
+    assert (code, err) == (2, "torpor: --name and --generate-name are for a template; a file has metadata.name\n")
 
 
 def test_params_of_a_file_with_a_template_have_the_types_of_the_template(
@@ -87,3 +87,50 @@ def test_params_of_a_file_with_a_template_have_the_types_of_the_template(
 def test_a_message_of_the_api_server_names_no_file(cluster: FakeCluster, torpor: Run, ingest: Object) -> None:
     cluster.rejected["workflows"] = "params.day: too long"
     assert torpor("submit", "--template", "ingest", "-p", "day=x")[2] == "torpor: params.day: too long\n"
+
+
+@pytest.fixture
+def platform(cluster: FakeCluster) -> Object:
+    workflow = {"tasks": [{"name": "a", "python": "m:f"}]}
+    spec = {"params": [_DAY, _LIMIT], "allowedNamespaces": {"names": ["team"]}, "workflow": workflow}
+    body = {**manifest("ClusterWorkflowTemplate", "platform", spec), "metadata": {"name": "platform", "uid": "p"}}
+    return cluster.put("clusterworkflowtemplates", body)
+
+
+def test_a_run_of_a_cluster_template_names_its_kind(cluster: FakeCluster, torpor: Run, platform: Object) -> None:
+    code, out, err = torpor("submit", "--cluster-template", "platform", "-p", "day=2026-11-20", "-p", "limit=5")
+    assert (code, err) == (0, "")
+    assert out.strip() == created(cluster)["metadata"]["name"]
+    assert created(cluster)["metadata"]["generateName"] == "platform-"
+    assert created(cluster)["spec"] == {
+        "templateRef": {"kind": "ClusterWorkflowTemplate", "name": "platform"},
+        "params": {"day": "2026-11-20", "limit": 5},
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--cluster-template", "platform"), "param day is missing: template platform requires it; add -p day=..."),
+        (("--cluster-template", "paltform"), "there is no cluster template 'paltform'; did you mean platform?"),
+        (("--cluster-template", "x"), "there is no cluster template 'x'; the cluster has platform"),
+        (
+            ("--cluster-template", "platform", "--template", "ingest"),
+            "write files, --template NAME or --cluster-template NAME; see `torpor submit --help`",
+        ),
+    ],
+)
+def test_what_does_not_fit_a_cluster_template_is_rejected(
+    cluster: FakeCluster, torpor: Run, platform: Object, arguments: tuple[str, ...], message: str
+) -> None:
+    assert torpor("submit", *arguments)[1:] == ("", f"torpor: {message}\n")
+    assert cluster.objects["workflows"] == {}
+
+
+def test_who_may_not_read_cluster_templates_is_told_the_role(
+    cluster: FakeCluster, torpor: Run, platform: Object
+) -> None:
+    cluster.forbidden.add("clusterworkflowtemplates")
+    advice = "an administrator binds ClusterRole torpor-cluster-template-view to you by a ClusterRoleBinding"
+    message = f"torpor: you may not read clusterworkflowtemplates; {advice}\n"
+    assert torpor("submit", "--cluster-template", "platform", "-p", "day=x") == (1, "", message)
