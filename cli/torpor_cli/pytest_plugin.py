@@ -28,6 +28,7 @@ class TorporRun(Protocol):
         *,
         params: Mapping[str, Any] | None = None,
         events: Mapping[str, Any] | None = None,
+        answers: Mapping[str, Any] | None = None,
         skip_time: bool = False,
         jobs: int = 4,
         python: str | None = None,
@@ -39,6 +40,8 @@ class TorporRun(Protocol):
             file: The workflow file.
             params: Values of params.
             events: Events that answer triggers, by task, or by task and index as `load/3`.
+            answers: Answers to approvals by the same names: `approved`, `rejected`, or
+                `{"fields": {...}, "options": [...], "note": ..., "approved": ...}`.
             skip_time: Whether waits for a time and delays of retries end at once.
             jobs: How many tasks run at once.
             python: The interpreter of Python tasks; by default that of the test.
@@ -59,6 +62,7 @@ def torpor_run(tmp_path_factory: pytest.TempPathFactory) -> TorporRun:
         *,
         params: Mapping[str, Any] | None = None,
         events: Mapping[str, Any] | None = None,
+        answers: Mapping[str, Any] | None = None,
         skip_time: bool = False,
         jobs: int = 4,
         python: str | None = None,
@@ -72,6 +76,7 @@ def torpor_run(tmp_path_factory: pytest.TempPathFactory) -> TorporRun:
             python=python or sys.executable,
             params=params or {},
             events=events or {},
+            answers=answers or {},
             skip_time=skip_time,
             jobs=jobs,
             triggers=triggers,

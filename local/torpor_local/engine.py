@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Never
 
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import (
@@ -32,6 +32,7 @@ from torpor_local.apiserver.server import ApiServer
 from torpor_local.clock import SkippableClock
 from torpor_local.controllers import Controllers
 from torpor_local.folder import RunFolder, archive_file, has_run, logging_to
+from torpor_local.given_answers import GivenAnswers
 from torpor_local.journal import Journal, SavedRun
 from torpor_local.options import LocalRunError, LocalRunOutcome, Object, Options, RunObserver
 from torpor_local.pods import program, worker_socket
@@ -67,6 +68,7 @@ class Engine:
         self._server.objects.graceful_pods = self._server.objects.nodes = True
         self._server.objects.new_uid = lambda _: str(uuid.uuid4())
         self._server.objects.new_suffix = lambda _: uuid.uuid4().hex[:5]
+        self._answers = GivenAnswers(options.answers, self._server)
         self._ended = asyncio.Event()
         self._workflow: tuple[str, str] | None = None
         self._last_seen: Object = {}
@@ -96,22 +98,28 @@ class Engine:
                 if self._options.skip_time:
                     skipper = asyncio.create_task(self._skip_time(recorded, kubelet, running))
                     stack.callback(skipper.cancel)
+                answering = asyncio.create_task(self._answers.run(running.evaluator))
+                stack.callback(answering.cancel)
                 try:
-                    await self._until_end(running)
+                    await self._until_end(running, answering)
+                    return await self._outcome(running)
+                except LocalRunError as error:  # raised below: a task group would put it into an ExceptionGroup
+                    kubelet.kill()
+                    problem = error
                 except BaseException:
                     kubelet.kill()
                     raise
-                return await self._outcome(running)
+            raise problem
 
     def cancel(self) -> None:
         """Cancel the run: its tasks and waits end, without hooks."""
         if self._workflow is not None:
             self._server.edit(WORKFLOWS, *self._workflow, {"spec": {"cancel": True}})
 
-    async def _until_end(self, running: Controllers) -> None:
-        """Wait for the end of the run. Raises the error of a controller that ended."""
+    async def _until_end(self, running: Controllers, answering: "asyncio.Task[Never]") -> None:
+        """Wait for the end of the run. Raises the error of a controller that ended, or of an answer."""
         ended = asyncio.create_task(self._ended.wait())
-        waits: tuple[asyncio.Future[Any], ...] = (ended, running.failed)
+        waits: tuple[asyncio.Future[Any], ...] = (ended, running.failed, answering)
         try:
             try:
                 await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
@@ -123,6 +131,8 @@ class Engine:
                 await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         finally:
             ended.cancel()
+        if answering.done():
+            answering.result()
         if running.failed.done():
             raise LocalRunError("a controller ended by a bug; see engine.log") from running.failed.exception()
 
@@ -174,7 +184,7 @@ class Engine:
 
     def _create_documents(self) -> tuple[str, str]:
         """Create the documents, the Workflow last. Raises LocalRunError."""
-        waits.check_events(self._options.events, _task_names(self._documents))
+        waits.check_events({**self._options.events, **self._options.answers}, _task_names(self._documents))
         for document in sorted(self._documents, key=_order):
             resource = _resource(document)
             namespace = str((document.get("metadata") or {}).get("namespace") or NAMESPACE)
@@ -200,6 +210,8 @@ class Engine:
         if kind is None:
             return
         self._observer.changed(kind, item)
+        if kind == TASKRUNS.kind:
+            self._answers.observe(item)
         if kind == WORKFLOWS.kind and "parent" not in item["spec"]:  # a run that a task started ends with its task
             self._last_seen = item
             if outcome.has_ended(item) and not outcome.has_pending_notifications(item):

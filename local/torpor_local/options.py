@@ -9,11 +9,26 @@ Object = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GivenAnswer:
+    """The answer of a user to an approval. `fields` and `options` are those of its form."""
+
+    approved: bool = True
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    options: Sequence[str] = ()
+    note: str | None = None
+
+    def given(self) -> dict[str, Any]:
+        """Return the answers to the form, as the annotation has them."""
+        return dict(self.fields) | ({"options": list(self.options)} if self.options else {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """How a Workflow is played.
 
     `folder` keeps its state and its logs; `python` runs its python tasks, at most `jobs` at once. `events` are payloads
-    by task, or by task and index as `load/3`: such a wait ends at once with the payload. `resume` goes on with the run
+    by task, or by task and index as `load/3`: such a wait ends at once with the payload. `answers` are those of
+    approvals, by the same names. `resume` goes on with the run
     of the folder. `working_directory` is that of tasks, by default the present one.
     `triggers` are further trigger classes: name to `module:Class`, which the process of the engine imports.
     """
@@ -22,6 +37,7 @@ class Options:
     python: str
     jobs: int = 4
     events: Mapping[str, Any] = field(default_factory=dict)
+    answers: Mapping[str, GivenAnswer] = field(default_factory=dict)
     skip_time: bool = False
     resume: bool = False
     working_directory: Path | None = None

@@ -5,7 +5,7 @@ run. A pod runs in real time. A trigger that asks a server depends on the server
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from torpor_triggerer.model import outcome
 from torpor_triggerer.model.outcome import Outcome
@@ -25,12 +25,24 @@ def instance(taskrun: Mapping[str, Any]) -> str:
     return f"{spec['task']}/{instance_paths.written(path)}" if path else str(spec["task"])
 
 
+T = TypeVar("T")
+
+
+def given(by_name: Mapping[str, T], taskrun: Mapping[str, Any]) -> T | None:
+    """Return what the user gives for an instance, else for its task; None if there is nothing."""
+    return next((by_name[name] for name in _names(taskrun) if name in by_name), None)
+
+
 def answer(events: Mapping[str, Any], taskrun: Mapping[str, Any]) -> Outcome | None:
     """Return the outcome of a wait with an event: of the instance, else of its task. None if there is no event."""
-    for name in (instance(taskrun), str(taskrun["spec"]["task"])):
+    for name in _names(taskrun):
         if name in events:
             return outcome.from_payload(events[name])
     return None
+
+
+def _names(taskrun: Mapping[str, Any]) -> tuple[str, str]:
+    return instance(taskrun), str(taskrun["spec"]["task"])
 
 
 def unsent(taskrun: Mapping[str, Any]) -> Outcome | None:
@@ -39,11 +51,13 @@ def unsent(taskrun: Mapping[str, Any]) -> Outcome | None:
 
 
 def check_events(events: Mapping[str, Any], tasks: Iterable[str]) -> None:
-    """Raise LocalRunError for an event of a task that does not exist."""
+    """Raise LocalRunError for an event, or an answer, of a task that does not exist."""
     known = sorted(tasks)
     for name in events:
         if known and name.partition("/")[0] not in known:
-            raise LocalRunError(f"there is no task for the event of {name}; the tasks are {', '.join(known)}")
+            raise LocalRunError(
+                f"there is no task {name}, which has an event or an answer; the tasks are {', '.join(known)}"
+            )
 
 
 def next_moment(

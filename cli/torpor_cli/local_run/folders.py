@@ -1,9 +1,7 @@
-"""The folder of a local run, the folders of its sources, and its events from `--event TASK=JSON`."""
+"""The folder of a local run, and the folders of its sources."""
 
-import json
-import re
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -125,26 +123,3 @@ def _config_map(name: str, folder: Path) -> dict[str, Any]:
     files = sorted(path for path in folder.iterdir() if path.is_file())
     data = {path.name: path.read_text(encoding="utf-8") for path in files if path.suffix == ".py"}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
-
-
-_EVENT = re.compile(r"(?P<task>[a-z][a-z0-9_]*)(?P<path>(?:/[0-9.]+)?)=(?P<json>.*)", re.DOTALL)
-
-
-def parse_events(texts: Iterable[str], tasks: Sequence[str] | None) -> dict[str, Any]:
-    """Return the payloads by task, or by task and index as `load/3`. Raises UsageError.
-
-    `tasks` are the names of the Workflow, None if they are not known.
-    """
-    payloads: dict[str, Any] = {}
-    for text in texts:
-        matched = _EVENT.fullmatch(text)
-        if matched is None:
-            raise errors.UsageError(f"--event {text}: write --event TASK=JSON, such as --event drop='{{}}'")
-        task = matched["task"]
-        if tasks is not None and task not in tasks:
-            raise errors.UsageError(str(errors.unknown("task", task, tasks, f"the file has {', '.join(tasks)}")))
-        try:
-            payloads[task + matched["path"]] = json.loads(matched["json"])
-        except (ValueError, RecursionError) as error:
-            raise errors.UsageError(f"--event {text}: the event is not JSON: {error}") from None
-    return payloads

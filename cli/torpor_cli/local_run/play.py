@@ -27,6 +27,7 @@ from torpor_cli.runs import exit_codes
 
 if TYPE_CHECKING:
     from torpor_local.journal import SavedRun
+    from torpor_local.options import GivenAnswer
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -92,6 +93,7 @@ class Play:
     python: str
     jobs: int
     events: Mapping[str, Any] = field(default_factory=dict)
+    answers: "Mapping[str, GivenAnswer]" = field(default_factory=dict)
     skip_time: bool = False
     triggers: Mapping[str, str] = field(default_factory=dict)
     resume: bool = False
@@ -111,6 +113,7 @@ class Play:
             python=self.python,
             jobs=self.jobs,
             events=self.events,
+            answers=self.answers,
             skip_time=self.skip_time,
             triggers=self.triggers,
             resume=self.resume,

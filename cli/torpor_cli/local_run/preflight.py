@@ -1,15 +1,20 @@
 """What of a Workflow a local run refuses, and what it ignores. Pure but for the view of the machine."""
 
+import dataclasses
 import os
 import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torpor_wire import constants, secret_ref
+from torpor_wire.trigger import APPROVAL
 
-from torpor_cli.local_run import folders, missing_variables
+from torpor_cli.local_run import folders, given, missing_variables
 from torpor_cli.local_run.workflow_file import WorkflowFile
+
+if TYPE_CHECKING:
+    from torpor_local.options import GivenAnswer
 
 Object = Mapping[str, Any]
 _POD_FIELDS = (
@@ -36,7 +41,7 @@ _SPEC_FIELDS = ("ttlAfterFinished", "podsTTL")
 _DOCUMENTS = frozenset({"ConfigMap", "WorkflowTemplate", "ClusterWorkflowTemplate"})
 """The kinds of objects beside the Workflow that a run can use."""
 _CLUSTER_TRIGGERS = {
-    "approval": "waits for an approval, which a user gives in a cluster",
+    "approval": "waits for an approval within another trigger, which a user gives in a cluster",
     "kubernetes": "waits for an object of a cluster",
     "taskrun": "waits for a TaskRun of a cluster",
     "workflow": "waits for another Workflow, and a local run has one",
@@ -57,6 +62,8 @@ class MachineCapabilities:
     """What the machine and the command line offer. `events` are names of tasks."""
 
     events: Collection[str] = ()
+    answers: "Mapping[str, GivenAnswer]" = dataclasses.field(default_factory=dict)
+    """The answers to approvals by task, or as `load/3`."""
     containers: bool = False
     """Whether docker or podman is installed."""
     triggers: Collection[str] | None = None
@@ -90,7 +97,12 @@ def _with_defaults(spec: Object) -> Object:
     return {**spec, "image": parsed.image, "tasks": [task.to_json() for task in parsed.tasks]}
 
 
-def of_file(file: WorkflowFile, events: Collection[str], own_triggers: Collection[str] = ()) -> Preflight:
+def of_file(
+    file: WorkflowFile,
+    events: Collection[str],
+    own_triggers: Collection[str] = (),
+    answers: "Mapping[str, GivenAnswer] | None" = None,
+) -> Preflight:
     """Return what a local run of a file refuses and ignores on this machine.
 
     `events` are tasks, or `load/3`. `own_triggers` are names of trigger classes beside the built-in ones.
@@ -102,6 +114,7 @@ def of_file(file: WorkflowFile, events: Collection[str], own_triggers: Collectio
     answered = {name.partition("/")[0] for name in events}
     machine = MachineCapabilities(
         events=answered,
+        answers=answers or {},
         containers=containers,
         triggers=BUILT_IN.keys() | set(own_triggers),
         variables=variables.inherited(os.environ).keys(),
@@ -118,6 +131,9 @@ def _refused(task: Object, machine: MachineCapabilities) -> Iterator[str]:
     yield from _refused_pod(task)
     if "trigger" not in task or name in machine.events:
         return
+    if task["trigger"].get("class") == APPROVAL:
+        yield from _refused_approval(task, machine)
+        return
     answer = f"answer it with --event {name}='{{...}}'"
     for trigger in _triggers(task["trigger"]):
         class_name = trigger.get("class", "")
@@ -130,6 +146,14 @@ def _refused(task: Object, machine: MachineCapabilities) -> Iterator[str]:
             )
         elif secret_ref.is_claimed(_own(trigger)):
             yield f"task {name} reads a Secret, and a local run has none; {answer}"
+
+
+def _refused_approval(task: Object, machine: MachineCapabilities) -> Iterator[str]:
+    name = task["name"]
+    if any(answer.partition("/")[0] == name for answer in machine.answers):
+        yield from given.problems(task, machine.answers)
+    else:
+        yield f"task {name} waits for an approval; answer it with --answer {name}=approved, or rejected"
 
 
 def _refused_pod(task: Object) -> Iterator[str]:

@@ -11,7 +11,7 @@ from torpor_client.runs import references, run_state
 from torpor_views.model import RunView
 
 from torpor_cli import errors
-from torpor_cli.local_run import folders, play, preflight, report, workflow_file
+from torpor_cli.local_run import folders, given, play, preflight, report, workflow_file
 from torpor_cli.local_run.workflow_file import InvalidFile
 
 
@@ -89,6 +89,7 @@ def record(  # noqa: PLR0913 - keyword arguments, each with a default
     python: str,
     params: Mapping[str, Any],
     events: Mapping[str, Any],
+    answers: Mapping[str, Any] | None = None,
     skip_time: bool = False,
     jobs: int = 4,
     triggers: Mapping[str, str] | None = None,
@@ -98,10 +99,11 @@ def record(  # noqa: PLR0913 - keyword arguments, each with a default
     if isinstance(workflow, InvalidFile):
         raise errors.CliError("\n".join([*workflow.lines, workflow.summary]))
     workflow = workflow.with_params((), params)
-    _check_events(events, workflow.tasks())
-    if refused := preflight.of_file(workflow, events, triggers or {}).refused:
-        raise errors.CliError("; ".join(refused))
     play.check_installed()
+    _check_events({**events, **(answers or {})}, workflow.tasks())
+    answered = {name: given.answer_of(value) for name, value in (answers or {}).items()}
+    if refused := preflight.of_file(workflow, events, triggers or {}, answered).refused:
+        raise errors.CliError("; ".join(refused))
     from torpor_local import engine  # noqa: PLC0415 - an extra of this package
 
     chosen = play.Play(
@@ -110,6 +112,7 @@ def record(  # noqa: PLR0913 - keyword arguments, each with a default
         python=python,
         jobs=jobs,
         events=dict(events),
+        answers=answered,
         skip_time=skip_time,
         triggers=triggers or {},
     )

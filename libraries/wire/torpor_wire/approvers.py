@@ -61,6 +61,8 @@ ANSWER_MAX = 2048
 """Characters of the annotation with the answers."""
 OPTIONS = "options"
 """The entry of the answers that has the chosen options."""
+PATTERN_MATCHES = "value.matches('^(?:' + pattern + ')$')"
+"""The expression that tells whether a value of a field matches its pattern."""
 _TEXT_MAX = 253
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")

@@ -109,7 +109,7 @@ LOCAL: Mapping[str, Expectation] = {
     ),
     "suspend-template-outputs": Expectation(
         tasks={"approve": "v2", "release": "released v2"},
-        options=["--event", 'approve={"approved": true, "note": "v2"}'],
+        options=["--answer", 'approve={"fields": {"version": "v2"}}'],
     ),
     "timeouts-step": Expectation(state="Failed", tasks={"sleep": Unsuccessful(FAILED)}),
     "timeouts-workflow": Expectation(state="Failed", tasks={"wait": Unsuccessful("Cancelled"), "notify": "Timeout"}),

@@ -125,6 +125,22 @@ def test_a_person_answers_by_an_annotation(pool: Any, ann: Callable[..., None]) 
     assert before - 2 <= times.epoch(event["at"]) <= time.time() + 2
 
 
+def test_an_answer_to_a_form_is_checked_before_it_is_the_event(pool: Any, ann: Callable[..., None]) -> None:
+    fields = [{"name": "ticket", "pattern": "CHG-[0-9]+"}, {"name": "percent", "type": "integer", "default": 10}]
+    name = pool.deferred("approval", {"subject": "Deploy", "fields": fields, "options": ["canary", "all"]})
+    ann(name, "approved", fields='{"ticket":"17","options":["all"]}')
+    ann(name, "approved", fields='{"options":["none"]}')
+    ann(name, "approved", fields='{"ticket":"CHG-17","options":["all"]}')
+    event = json.loads(pool.ends(name).event)
+    assert (event["fields"], event["options"]) == ({"ticket": "CHG-17", "percent": 10}, ["all"])
+
+
+def test_the_default_of_a_form_is_the_event_at_the_timeout(pool: Any) -> None:
+    name = pool.deferred("approval", {"options": ["canary", "all"], "default": {"options": ["canary"]}}, timeout=1)
+    event = json.loads(pool.ends(name).event)
+    assert (event["approved"], event["by"], event["options"]) == (True, None, ["canary"])
+
+
 def test_an_answer_counts_for_one_wait_only(pool: Any, ann: Callable[..., None]) -> None:
     # Only its pod may defer a python task again; the operator defers those with a container.
     name = pool.deferred("approval", {}, spec={"image": "i", "container": {"command": ["run"], "outcome": True}})

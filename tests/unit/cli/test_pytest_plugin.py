@@ -91,8 +91,11 @@ def test_what_cannot_be_played_is_an_error(project: pytest.Pytester) -> None:
         from torpor_cli.errors import CliError
 
         def test_a_wait_without_an_event(torpor_run):
-            with pytest.raises(CliError, match="task drop waits for an approval, .* answer it with --event drop"):
+            with pytest.raises(CliError, match="waits for an approval; answer it with --answer drop=approved"):
                 torpor_run("ingest.yaml")
+
+        def test_a_wait_with_an_answer(torpor_run):
+            assert torpor_run("ingest.yaml", answers={"drop": "rejected"}).results["drop"]["approved"] is False
 
         def test_an_unknown_task(torpor_run):
             with pytest.raises(CliError, match="there is no task 'dorp'; did you mean drop"):
@@ -106,7 +109,7 @@ def test_what_cannot_be_played_is_an_error(project: pytest.Pytester) -> None:
             with pytest.raises(CliError, match="bad.yaml:12:5: error: unknown field"):
                 torpor_run("bad.yaml")
         """,
-    ) == {"passed": 4}
+    ) == {"passed": 5}
 
 
 def test_the_plugin_imports_no_run_before_a_test_uses_it(project: pytest.Pytester) -> None:

@@ -32,7 +32,9 @@ def test_the_event_of_an_instance_precedes_that_of_its_task() -> None:
 
 
 def test_an_event_without_a_task_is_an_error() -> None:
-    with pytest.raises(LocalRunError, match="no task for the event of lod; the tasks are drop, load"):
+    with pytest.raises(
+        LocalRunError, match="there is no task lod, which has an event or an answer; the tasks are drop, load"
+    ):
         waits.check_events({"lod": 1}, ["load", "drop"])
 
 

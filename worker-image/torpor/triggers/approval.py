@@ -13,6 +13,7 @@ from torpor_wire import constants, times
 from torpor_wire.approvers import (
     ANSWER_MAX,
     OPTIONS,
+    PATTERN_MATCHES,
     QUESTION_MAX,
     SUBJECT_MAX,
     Form,
@@ -30,7 +31,6 @@ WORDS = {"approved": True, "rejected": False}
 _BY_MAX = 256
 _NOTE_MAX = 1024
 _NO_ANSWERS = FormAnswers({}, ())
-_MATCHES = "value.matches('^(?:' + pattern + ')$')"
 
 
 class Approval(BaseTrigger):
@@ -138,7 +138,7 @@ class Approval(BaseTrigger):
     async def _check_pattern(self, name: str, pattern: str, value: str) -> None:
         """Raise ValueError for a value that does not match. The pattern has the limits of an expression."""
         try:
-            matches = await self.services.evaluate(_MATCHES, {"value": value, "pattern": pattern})
+            matches = await self.services.evaluate(PATTERN_MATCHES, {"value": value, "pattern": pattern})
         except NotYetError as error:
             raise ValueError(f"the pattern of {name} is invalid: {error}") from error
         if matches is not True:

@@ -17,6 +17,8 @@ from torpor_cli.options import param_options
 from torpor_cli.output import Format, output_option
 
 if TYPE_CHECKING:
+    from torpor_local.options import GivenAnswer
+
     from torpor_cli.local_run.play import Play
     from torpor_cli.local_run.workflow_file import WorkflowFile
 
@@ -46,6 +48,13 @@ _LIMITS = (
     help="Event that answers the trigger of a task, instead of waiting for it. Repeatable.",
 )
 @click.option(
+    "--answer",
+    "answers",
+    metavar="TASK=ANSWER",
+    multiple=True,
+    help="Answer to an approval: approved, rejected, or JSON of approved, fields, options and note. Repeatable.",
+)
+@click.option(
     "--skip-time",
     is_flag=True,
     help="Let waits for a time and delays of retries end at once, even of tasks that call real servers.",
@@ -72,6 +81,7 @@ def run_command(
     python: str | None,
     jobs: int | None,
     events: tuple[str, ...],
+    answers: tuple[str, ...],
     skip_time: bool,
     triggers: tuple[str, ...],
     folder: str | None,
@@ -96,19 +106,21 @@ def run_command(
     Exit codes: 0 succeeded, 1 the command failed, 2 usage, 3 the run failed, 4 cancelled, 130 killed.
     """
     _check(file, {"--resume": resume, "--show": show}, task, arguments)
+    if answers and (task is not None or show is not None):
+        raise errors.UsageError("--answer is for a run; a wait of --task is answered with --event")
     if page and show is None:
         raise errors.UsageError("--page is for --show FOLDER")
     if show is not None:
         return _open_page(show, open_browser=not no_browser) if page else _show(show, output_format)
     settings = _settings(python, jobs, triggers, output_format, skip_time=skip_time)
     if resume is not None:
-        return _resume(resume, events, settings)
+        return _resume(resume, events, answers, settings)
     workflow = _read(file or "", pairs, manifest.params(params_file), settings)
     if workflow is None:
         return ExitCode.FAILED
     if task is not None:
         return _run_task(workflow, task, arguments, events, settings.python)
-    return _play(workflow, folder, events, settings)
+    return _play(workflow, folder, events, answers, settings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +133,13 @@ class PlaySettings:
     triggers: Mapping[str, str]
     output_format: str
 
-    def play(self, folder: Path, documents: list[dict[str, Any]], events: dict[str, Any]) -> "Play":
+    def play(
+        self,
+        folder: Path,
+        documents: list[dict[str, Any]],
+        events: dict[str, Any],
+        answers: "Mapping[str, GivenAnswer]",
+    ) -> "Play":
         """Return a run with these settings."""
         from torpor_cli.local_run.play import Play  # noqa: PLC0415
 
@@ -131,6 +149,7 @@ class PlaySettings:
             python=self.python,
             jobs=self.jobs,
             events=events,
+            answers=answers,
             skip_time=self.skip_time,
             triggers=self.triggers,
             output_format=self.output_format,
@@ -214,14 +233,20 @@ def _run_task(file: "WorkflowFile", task: str, arguments: str | None, events: tu
     return one_task.run(one_task.request(file, task, arguments, events), python, file)
 
 
-def _play(file: "WorkflowFile", chosen: str | None, events: tuple[str, ...], settings: PlaySettings) -> int:
+def _play(
+    file: "WorkflowFile",
+    chosen: str | None,
+    events: tuple[str, ...],
+    answers: tuple[str, ...],
+    settings: PlaySettings,
+) -> int:
     """Check what the Workflow needs, and play it."""
-    from torpor_cli.local_run import folders, play, preflight  # noqa: PLC0415
+    from torpor_cli.local_run import folders, given, play, preflight  # noqa: PLC0415
 
     play.check_installed()
-    payloads = folders.parse_events(events, file.tasks())
+    payloads, answered = given.parse_events(events, file.tasks()), given.parse_answers(answers, file.tasks())
     folders.check_folder(chosen)
-    checked = preflight.of_file(file, payloads, settings.triggers)
+    checked = preflight.of_file(file, payloads, settings.triggers, answered)
     if checked.refused:
         for sentence in checked.refused:
             output.fail(f"{file.name}: {sentence}")
@@ -231,14 +256,14 @@ def _play(file: "WorkflowFile", chosen: str | None, events: tuple[str, ...], set
         output.note(f"a local run ignores: {'; '.join(checked.ignored)}")
     workflow = folders.named(file.workflow)
     folder = folders.create(workflow["metadata"]["name"], chosen)
-    return play.play(settings.play(folder, preflight.documents(workflow, file.others), payloads))
+    return play.play(settings.play(folder, preflight.documents(workflow, file.others), payloads, answered))
 
 
-def _resume(folder: str, events: tuple[str, ...], settings: PlaySettings) -> int:
+def _resume(folder: str, events: tuple[str, ...], answers: tuple[str, ...], settings: PlaySettings) -> int:
     """Go on with the run of a folder."""
-    from torpor_cli.local_run import folders, play  # noqa: PLC0415
+    from torpor_cli.local_run import given, play  # noqa: PLC0415
 
     if not Path(folder).is_dir():
         raise errors.UsageError(f"--resume {folder}: there is no such folder")
-    payloads = folders.parse_events(events, None)
-    return play.play(replace(settings.play(Path(folder), [], payloads), resume=True))
+    payloads, answered = given.parse_events(events, None), given.parse_answers(answers, None)
+    return play.play(replace(settings.play(Path(folder), [], payloads, answered), resume=True))

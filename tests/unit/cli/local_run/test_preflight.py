@@ -6,6 +6,7 @@ import pytest
 from torpor_cli.local_run import preflight
 from torpor_cli.local_run.preflight import MachineCapabilities, Preflight
 from torpor_cli.local_run.workflow_file import WorkflowFile
+from torpor_local.options import GivenAnswer
 
 
 def check(*tasks: dict[str, Any], machine: MachineCapabilities | None = None, **spec: Any) -> Preflight:
@@ -18,7 +19,7 @@ def test_a_workflow_that_needs_no_cluster_has_nothing_to_name() -> None:
     assert check(wait, {"python": "m:f", "pod": {"env": [{"name": "A", "value": "1"}]}}) == Preflight()
 
 
-@pytest.mark.parametrize("class_name", ["approval", "kubernetes", "taskrun", "workflow"])
+@pytest.mark.parametrize("class_name", ["kubernetes", "taskrun", "workflow"])
 def test_a_trigger_that_needs_a_cluster_is_refused_unless_it_is_answered(class_name: str) -> None:
     task = {"trigger": {"class": class_name, "kwargs": {}}}
     (sentence,) = check(task).refused
@@ -27,10 +28,40 @@ def test_a_trigger_that_needs_a_cluster_is_refused_unless_it_is_answered(class_n
     assert check(task, machine=MachineCapabilities(events=("t0",))).refused == ()
 
 
+def test_an_approval_is_refused_unless_it_has_an_answer() -> None:
+    task = {"trigger": {"class": "approval", "kwargs": {}}}
+    words = "task t0 waits for an approval; answer it with --answer t0=approved, or rejected"
+    assert check(task).refused == (words,)
+    assert check(task, machine=MachineCapabilities(events=("t0",))).refused == ()
+    assert check(task, machine=MachineCapabilities(answers={"t1": GivenAnswer()})).refused == (words,)
+    for name in ("t0", "t0/3"):
+        assert check(task, machine=MachineCapabilities(answers={name: GivenAnswer()})).refused == ()
+
+
+def test_an_answer_that_does_not_fit_its_form_is_refused() -> None:
+    kwargs = {"fields": [{"name": "count", "type": "integer"}], "options": ["a", "b"]}
+    task = {"trigger": {"class": "approval", "kwargs": kwargs}}
+
+    def refused(answer: GivenAnswer) -> tuple[str, ...]:
+        return check(task, machine=MachineCapabilities(answers={"t0": answer})).refused
+
+    assert refused(GivenAnswer()) == ("--answer t0: count is missing",)
+    assert refused(GivenAnswer(fields={"count": "x"}, options=("a",))) == (
+        "--answer t0: count must be of type integer",
+    )
+    assert refused(GivenAnswer(fields={"count": 1})) == ("--answer t0: choose one of the options a, b",)
+    assert refused(GivenAnswer(fields={"count": 1}, options=("b",))) == refused(GivenAnswer(approved=False)) == ()
+    kwargs["options"] = ["${params.where}"]
+    assert refused(GivenAnswer()) == ()
+
+
 def test_a_trigger_inside_another_is_refused() -> None:
     task = {"trigger": {"class": "any_of", "kwargs": {"triggers": [{"class": "approval", "kwargs": {}}]}}}
     assert check(task).refused == (
-        "task t0 waits for an approval, which a user gives in a cluster; answer it with --event t0='{...}'",
+        (
+            "task t0 waits for an approval within another trigger, which a user gives in a cluster; "
+            "answer it with --event t0='{...}'"
+        ),
     )
 
 

@@ -205,10 +205,11 @@ def test_what_needs_a_cluster_is_refused_before_the_run(folder: Path) -> None:
     ended = torpor(folder, "ingest.yaml")
     assert (ended.returncode, ended.stdout) == (ExitCode.FAILED, "")
     assert ended.stderr == (
-        "torpor: ingest.yaml: task drop waits for an approval, which a user gives in a cluster; "
-        "answer it with --event drop='{...}'\n"
+        "torpor: ingest.yaml: task drop waits for an approval; answer it with --answer drop=approved, or rejected\n"
     )
     assert not (folder / ".torpor").exists()
+    ended = torpor(folder, "ingest.yaml", "--answer", "drop=rejected", "-o", "json")
+    assert (ended.returncode, json.loads(ended.stdout)["results"]["drop"]["approved"]) == (ExitCode.SUCCEEDED, False)
 
 
 def test_a_config_map_whose_key_leads_out_of_its_folder_is_refused(folder: Path) -> None:
