@@ -22,6 +22,8 @@ NAMESPACE, NAME, UID = "ns", "run", "workflow-uid"
 
 Body = dict[str, Any]
 
+_RUN_FIELDS = ("params", "timeout", "name_of_run", "wait", "deletionPolicy")
+
 FRESH: Body = {"state": "Scheduled", "attempt": 1, "segment": 0, "launch": 0}
 
 
@@ -37,8 +39,8 @@ def wait(name: str, class_name: str = "http", **fields: Any) -> Body:
 
 
 def run_of(name: str, template: str = "child", **fields: Any) -> Body:
-    """A task that is a run of a template, with the `params` and `timeout` of the run."""
-    call = {name: fields.pop(name) for name in ("params", "timeout") if name in fields}
+    """A task that is a run of a template, with the fields of the run."""
+    call = {name.removesuffix("_of_run"): fields.pop(name) for name in _RUN_FIELDS if name in fields}
     return {"name": name, "run": {"templateRef": {"name": template}, **call}, **fields}
 
 
@@ -94,6 +96,7 @@ def snapshot(  # noqa: PLR0913 - the fields of a Snapshot
 ) -> Snapshot:
     """The snapshot of these objects."""
     runs = [parse_taskrun(body) for body in taskrun_bodies]
+    children = [parse_workflow(body) for body in child_bodies]
     pods = [parse_pod(body) for body in pod_bodies]
     owned = {run.metadata.uid: tuple(pod for pod in pods if pod.owner_uid == run.metadata.uid) for run in runs}
     return Snapshot(
@@ -110,7 +113,9 @@ def snapshot(  # noqa: PLR0913 - the fields of a Snapshot
         archival=archival,
         not_ready=not_ready,
         image_volumes=image_volumes,
-        children=_by_taskrun(parse_workflow(body) for body in child_bodies),
+        children=_by_taskrun(children),
+        released=_released(children),
+        find_run={child.metadata.name: child for child in children}.get,
         runs_of_root=runs_of_root,
         awaited=awaited,
         known=known,
@@ -126,3 +131,9 @@ def _by_taskrun(children: Iterable[Workflow]) -> dict[str, tuple[Workflow, ...]]
         uid = child.spec.parent.uid if child.spec.parent is not None else ""
         started[uid] = (*started.get(uid, ()), child)
     return started
+
+
+def _released(children: Iterable[Workflow]) -> dict[str, Workflow]:
+    """Runs that wait for a TaskRun to be created again, by its name."""
+    parents = ((child, child.spec.parent) for child in children)
+    return {parent.task_run: child for child, parent in parents if parent is not None and parent.uid == UID}

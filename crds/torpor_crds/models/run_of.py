@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 from torpor_wire import constants
-from torpor_wire.enums import TemplateKind
+from torpor_wire.enums import RunDeletion, TemplateKind
 
 from torpor_crds.models.argument import JsonText
 from torpor_crds.models.base import Count, Duration, Identifier, Model, ObjectName, Time, Value
@@ -95,7 +95,7 @@ class RunOf(Model):
 
 
 class RunCall(Model):
-    """A run of a WorkflowTemplate as a task. The task ends as the run ends, and its result is that of the run."""
+    """A run of a WorkflowTemplate as a task. By default, the task ends as the run ends, with the result of the run."""
 
     template_ref: Annotated[TemplateRef, Field(description="Template of the run, of the namespace or of the cluster.")]
     params: Annotated[
@@ -110,6 +110,30 @@ class RunCall(Model):
         Duration | None,
         Field(description="Maximum duration of the run, such as 6h. The run is cancelled afterwards."),
     ] = None
+    name: Annotated[
+        str | None,
+        Field(
+            min_length=1,
+            max_length=512,
+            description="Name of the run, with `${...}` expressions. The run of a later attempt has the number of the "
+            "attempt behind it, such as load-2. If another Workflow has the name, the task fails with RunNameTaken. "
+            "Unset: a name that derives from the TaskRun and its attempt.",
+        ),
+    ] = None
+    wait: Annotated[
+        bool | None,
+        Field(
+            description="Whether the task waits for the end of the run. If false, the task succeeds when the run "
+            "exists, with the result `{name, uid}`, and nothing that happens to the task concerns the run. Unset: true."
+        ),
+    ] = None
+    deletion_policy: Annotated[
+        RunDeletion | None,
+        Field(
+            description="What happens to the run when its task is cleared, or the outer run is deleted: Delete, or "
+            "Retain. A retained run that has not ended is cancelled. Unset: Delete."
+        ),
+    ] = None
 
 
 class ChildRun(Model):
@@ -120,6 +144,25 @@ class ChildRun(Model):
     params: Annotated[JsonText, Field(description="Params of the run, as JSON text.")] = "{}"
     depth: Annotated[Count, Field(description="Number of runs that contain the run.")] = 1
     root: Annotated[str, Field(max_length=63, description="uid of the outermost Workflow.")]
+    name: Annotated[
+        ObjectName | None, Field(description="Name that the author chose for the run of the first attempt.")
+    ] = None
+    wait: Annotated[bool | None, Field(description="Whether the task waits for the end of the run. Unset: true.")] = (
+        None
+    )
+    deletion_policy: Annotated[
+        RunDeletion | None, Field(description="What happens to the run when the TaskRun is deleted. Unset: Delete.")
+    ] = None
+
+    @property
+    def waits(self) -> bool:
+        """Whether the task ends with the run."""
+        return self.wait is not False
+
+    @property
+    def is_owned(self) -> bool:
+        """Whether the run is deleted with its TaskRun."""
+        return self.waits and self.deletion_policy is not RunDeletion.RETAIN
 
 
 class ParentRun(Model):
@@ -127,6 +170,14 @@ class ParentRun(Model):
 
     workflow: Annotated[ObjectName, Field(description="Workflow of the task.")]
     task_run: Annotated[ObjectName, Field(description="TaskRun of the task.")]
-    uid: Annotated[str, Field(max_length=63, description="uid of the TaskRun.")]
+    uid: Annotated[
+        str,
+        Field(
+            max_length=63,
+            description="uid of the TaskRun. Until the TaskRun is created again, the uid of the outer Workflow.",
+        ),
+    ]
+    attempt: Annotated[Count, Field(description="Attempt of the TaskRun that waits for the run.")] = 1
+    clears: Annotated[Count, Field(description="Clears of the run when the task began to wait for it.")] = 0
     depth: Annotated[Count, Field(description="Number of runs that contain this one.")]
     root: Annotated[str, Field(max_length=63, description="uid of the outermost Workflow.")]

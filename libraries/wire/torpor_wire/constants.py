@@ -33,6 +33,8 @@ SUSPENDED_BY_PARENT = f"{GROUP}/suspended-by-parent"
 """Annotation of a Workflow that was suspended with the run that contains it, and goes on with it."""
 RUN_DEPTH_MAX = 5
 """Runs that may contain a run. A template that starts itself ends there."""
+RUN_NAME_MAX = 200
+"""Characters of a name that an author chooses for the run of a task. A later attempt appends its number."""
 CHILD_RUNS_MAX = 10_000
 """Runs that one outermost run may have started, directly and indirectly, and that exist."""
 BODIES_MAX = 50

@@ -241,3 +241,10 @@ class LabelOperator(StrEnum):
     NOT_IN = "NotIn"
     EXISTS = "Exists"
     DOES_NOT_EXIST = "DoesNotExist"
+
+
+class RunDeletion(StrEnum):
+    """What happens to the run that a task started when its TaskRun is deleted (ADR 0073)."""
+
+    DELETE = "Delete"
+    RETAIN = "Retain"

@@ -59,6 +59,11 @@ def pod_numbers(name: str) -> tuple[int, int, int] | None:
     return (int(match[1]), int(match[2]), int(match[3] or 0)) if match else None
 
 
+def chosen_run(name: str, attempt: int) -> str:
+    """Return `<name>` for the first attempt, then `<name>-<attempt>`: the name that an author chose for a run."""
+    return name if attempt <= 1 else f"{name}-{attempt}"
+
+
 def child_run(taskrun_name: str, taskrun_uid: str, attempt: int) -> str:
     """Return `<taskrun>-<hash>`, up to 50 characters: the name of the run that an attempt of a TaskRun starts."""
     tail = f"-{canonical.digest(taskrun_uid, attempt)[:5]}"

@@ -71,6 +71,7 @@ class Reason(StrEnum):
     TEMPLATE_NOT_FOUND = "TemplateNotFound"  # the run waits until its WorkflowTemplate exists
     DEFAULTS_INVALID = "DefaultsInvalid"  # the defaults of tasks of the namespace cannot be read, or are rejected
     RUN_DELETED = "RunDeleted"  # the run that a task started was deleted before its end
+    RUN_NAME_TAKEN = "RunNameTaken"  # another Workflow has the name that the author chose for the run of a task
     RUN_LIMIT_REACHED = "RunLimitReached"  # the runs of a run are nested too deeply, or too many
     TEMPLATE_NOT_ALLOWED = "TemplateNotAllowed"  # the ClusterWorkflowTemplate does not allow the namespace of the run
     TEMPLATE_INVALID = "TemplateInvalid"  # the WorkflowTemplate cannot be read, or its spec is rejected

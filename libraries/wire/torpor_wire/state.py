@@ -58,6 +58,9 @@ EDGES: frozenset[tuple[State, State]] = frozenset(
 MARK_EDGES = frozenset({(State.SCHEDULED, State.SUCCEEDED), (State.SCHEDULED, State.SKIPPED)})
 """Transitions of marked TaskRuns only, which never run (ADR 0052)."""
 
+START_EDGE = (State.SCHEDULED, State.SUCCEEDED)
+"""The transition of a TaskRun that starts a run and does not wait for it (ADR 0073)."""
+
 POD_EDGES = frozenset(
     {
         (State.SCHEDULED, State.RUNNING),

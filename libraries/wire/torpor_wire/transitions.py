@@ -98,9 +98,9 @@ def fire(pin: Pin, event: str | None, *, deferred: float, now: float) -> Patch:
 def succeed(pin: Pin, result: str | None, *, now: float, stored: Json = None, files: tuple[Json, ...] = ()) -> Patch:
     """Running or Deferred to Succeeded, with JSON text or the description of an archived result (ADR 0012).
 
-    `files` are the descriptions of the outputs (ADR 0064).
+    Also Scheduled, if the TaskRun only starts a run. `files` are the descriptions of the outputs (ADR 0064).
     """
-    _expect(pin, State.RUNNING, State.DEFERRED)
+    _expect(pin, State.SCHEDULED, State.RUNNING, State.DEFERRED)
     if result is not None and stored is not None:
         raise ValueError("a result is on the TaskRun or in the archive, not both")
     wait = ("trigger", "deadline") if pin.state is State.DEFERRED else ()

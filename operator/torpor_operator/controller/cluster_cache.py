@@ -72,7 +72,7 @@ class ClusterCache:
         self._read_workflow = guard.reader(WORKFLOWS.kind, self._parse_workflow)
         self._listeners: list[ClusterListener] = []
         self.workflows: dict[Key, Workflow] = {}
-        self._runs: RunIndex[Key] = RunIndex()
+        self.runs: RunIndex[Key] = RunIndex(self.workflows)
         self._gone = GoneUids()
         self.disrupted_pods = GoneUids()
         self.unconfirmed_pods: dict[str, str] = {}
@@ -160,23 +160,21 @@ class ClusterCache:
 
     def runs_of(self, schedule_uid: str) -> list[Workflow]:
         """The Workflows that a Schedule has started."""
-        return [self.workflows[key] for key in sorted(self._runs.started_by(schedule_uid))]
+        return [*self.runs.started_by(schedule_uid)]
 
     def child_runs(self, taskruns: Iterable[TaskRun]) -> dict[str, tuple[Workflow, ...]]:
         """The Workflows that TaskRuns have started, by the uid of the TaskRun."""
-        started = {run.metadata.uid: self._runs.started_by(run.metadata.uid) for run in taskruns if run.spec.run}
-        return {uid: tuple(self.workflows[key] for key in sorted(keys)) for uid, keys in started.items() if keys}
-
-    def runs_of_root(self, workflow: Workflow) -> int:
-        """How many Workflows the outermost run of this one has in it."""
-        parent = workflow.spec.parent
-        return self._runs.contained_in(workflow.metadata.uid if parent is None else parent.root)
+        started = {run.metadata.uid: self.runs.started_by(run.metadata.uid) for run in taskruns if run.spec.run}
+        return {uid: runs for uid, runs in started.items() if runs}
 
     def is_awaited(self, workflow: Workflow) -> bool:
-        """Whether the TaskRun that started this Workflow has not ended."""
+        """Whether the TaskRun that started this Workflow has not ended, or is about to be created again."""
         parent = workflow.spec.parent
         taskrun = None if parent is None else self.taskruns.store.by_uid(parent.uid)
-        return taskrun is not None and taskrun.status.state not in TERMINAL
+        if parent is None or taskrun is not None:
+            return taskrun is not None and taskrun.status.state not in TERMINAL
+        outer = self.workflows.get(Key(workflow.metadata.namespace, parent.workflow))
+        return outer is not None and outer.metadata.uid == parent.uid and outer.status.completion_time is None
 
     def taskruns_of(self, owner: Key, uid: str) -> list[TaskRun]:
         """The TaskRuns of an owner whose latest version can be read.
@@ -216,7 +214,7 @@ class ClusterCache:
             self.seen.forget(dropped.metadata.uid)
             self.creation_errors.pop(dropped.metadata.uid, None)
             self.copy_errors.pop(dropped.metadata.uid, None)
-            self._runs.discard(key, dropped)
+            self.runs.discard(key, dropped)
         for listener in self._listeners:
             listener.on_workflow_dropped(key, dropped)
 
@@ -229,10 +227,13 @@ class ClusterCache:
         except (ValidationError, QuarantinedError) as error:
             _LOG.warning("cannot read Workflow %s/%s: %s", *key, error)
             return str(error)
-        if (cached := self.workflows.get(key)) is not None and cached.metadata.uid != workflow.metadata.uid:
+        cached = self.workflows.get(key)
+        if cached is not None and cached.metadata.uid != workflow.metadata.uid:
             self._drop(key)
+        elif cached is not None and cached.spec.parent != workflow.spec.parent:
+            self.runs.discard(key, cached)
         self.workflows[key] = workflow
-        self._runs.add(key, workflow)
+        self.runs.add(key, workflow)
         return None
 
     def _parse_workflow(self, body: Mapping[str, Any]) -> Workflow:

@@ -219,6 +219,8 @@ class QueryResolver:
             stored = await self._api.get(WORKFLOWS, query.namespace, query.name)
         except errors.NotFound:
             return Presence.GONE
+        if ((stored.get("spec") or {}).get("parent") or {}).get("uid") != query.parent:
+            return Presence.GONE  # another Workflow has its name
         return Presence.UNREADABLE if self._cluster.store_workflow(stored) else Presence.PRESENT
 
     async def _confirm_pod(self, query: ConfirmPod) -> Presence:

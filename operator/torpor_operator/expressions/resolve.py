@@ -87,6 +87,8 @@ def _of_wait(task: Task) -> Iterator[LocatedExpression]:
         for field, text in (("until", body.until), ("failWhen", body.fail_when), ("result", body.result)):
             if text is not None:
                 yield LocatedExpression(f"object.{field}", text, OBJECT_ROOTS)
+    if task.run is not None:
+        yield from _located("run.name", task.run.name, INSTANCE_ROOTS)
 
 
 def _of_program(task: Task) -> Iterator[LocatedExpression]:

@@ -3,12 +3,12 @@
 from collections.abc import Collection, Sequence
 from functools import partial
 
-from torpor_crds.models.run_of import ChildRun, TemplateRef
+from torpor_crds.models.run_of import ChildRun, RunCall
 from torpor_crds.models.task import Task
 from torpor_crds.models.workflow import Workflow
 from torpor_expressions.errors import ExpressionError
 from torpor_expressions.value import JSON
-from torpor_wire import canonical, constants
+from torpor_wire import canonical, constants, names
 from torpor_wire.reason import Reason
 
 from torpor_operator.expressions import resolve
@@ -44,13 +44,43 @@ def resolve_child_run(
         message = f"run.params: the params have {size:,} bytes; the limit is {constants.RESULT_MAX:,}"
         message += ": store the data elsewhere, and pass its location"
         return failed_without_runs(task.name, Reason.ARGUMENTS_TOO_LARGE, message)
-    return _child_run(scope.workflow, call.template_ref, text)
+    name = _name(task, call, scope)
+    if isinstance(name, TaskOutcome | Pending):
+        return name
+    return _child_run(scope.workflow, call, params=text, name=name)
 
 
-def _child_run(workflow: Workflow, template: TemplateRef, params: str) -> ChildRun:
+def _name(task: Task, call: RunCall, scope: Scope) -> str | TaskOutcome | Pending | None:
+    """The name that the author chose for the run of the first attempt."""
+    if call.name is None:
+        return None
+    value = resolve.resolve_value(call.name, scope)
+    if isinstance(value, Pending):
+        return value
+    if isinstance(value, ExpressionError):
+        return failed_without_runs(task.name, value.reason, f"run.name: {value.message}")
+    name = value.json
+    if isinstance(name, str) and len(name) <= constants.RUN_NAME_MAX and names.is_object_name(name):
+        return name
+    message = (
+        f"run.name: the value {canonical.plain(name):.100} is not the name of a Workflow: use lower-case letters, "
+        f"digits, - and ., at most {constants.RUN_NAME_MAX} characters"
+    )
+    return failed_without_runs(task.name, Reason.EXPRESSION_FAILED, message)
+
+
+def _child_run(workflow: Workflow, call: RunCall, *, params: str, name: str | None) -> ChildRun:
     parent = workflow.spec.parent
-    depth, root = (1, workflow.metadata.uid) if parent is None else (parent.depth + 1, parent.root)
-    return ChildRun(template=template.name, kind=template.kind, params=params, depth=depth, root=root)
+    return ChildRun(
+        template=call.template_ref.name,
+        kind=call.template_ref.kind,
+        params=params,
+        depth=1 if parent is None else parent.depth + 1,
+        root=workflow.metadata.uid if parent is None else parent.root,
+        name=name,
+        wait=call.wait,
+        deletion_policy=call.deletion_policy,
+    )
 
 
 def _problem(written: Collection[str], name: str) -> str | None:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from torpor_crds.models.taskrun import TaskRun
-from torpor_crds.models.workflow import Workflow
 from torpor_expressions.value import JSON
 from torpor_wire.transitions import Patch
 
+from torpor_operator.model.child_run_actions import ChangeChildRun, CreateChildRun, MoveChildRun
 from torpor_operator.model.step_parts import CombineSteps
 
 
@@ -114,23 +114,6 @@ class CopyTemplate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateChildRun:
-    """Create the Workflow that a TaskRun waits for."""
-
-    taskrun: TaskRun
-    body: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeChildRun:
-    """Set fields of the spec of a run that a task has started; `by_parent`: add or remove the mark of a suspension."""
-
-    run: Workflow
-    fields: Mapping[str, JSON]
-    by_parent: bool | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteWorkflow:
     """Delete a finished Workflow whose TTL has expired."""
 
@@ -174,6 +157,7 @@ Action: TypeAlias = (
     | CopyTemplate
     | CreateChildRun
     | ChangeChildRun
+    | MoveChildRun
     | DeleteWorkflow
     | ArchiveRun
     | PostEvent
@@ -197,12 +181,13 @@ class ConfirmTaskRun:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConfirmRun:
-    """Find out whether a run that a task has started and that is not in the cache exists."""
+    """Find out whether a run that the TaskRun with the uid `parent` has started, and that the cache lacks, exists."""
 
     namespace: str
     name: str
+    parent: str
 
 
 @dataclass(frozen=True, slots=True)

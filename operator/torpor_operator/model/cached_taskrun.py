@@ -31,7 +31,7 @@ def read(body: Any) -> TaskRun:
         _set(spec.object_, manifest="{}", until=None, fail_when=None, result=None)
     if spec.container is not None:
         _set(spec, container=_without_words(spec.container))
-    if status.trigger is not None:
+    if status.trigger is not None and spec.run is None:  # they have the name of the run
         _set(status.trigger, kwargs="{}")
     if status.next is not None:
         _set(status.next, kwargs="{}")

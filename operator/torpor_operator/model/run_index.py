@@ -1,8 +1,8 @@
 """Which Workflows a Schedule or a TaskRun has started, which are contained in an outermost run, and which are gone."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator
-from typing import Generic, TypeVar
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Generic, TypeVar
 
 from torpor_crds.models.workflow import Workflow
 
@@ -11,14 +11,15 @@ _GONE_UIDS_MAX = 10_000
 
 
 class RunIndex(Generic[K]):
-    """The keys of Workflows by the uid of what started them."""
+    """Workflows, which are in a mapping by their keys, by the uid of what started them."""
 
-    def __init__(self) -> None:
+    def __init__(self, workflows: Mapping[K, Workflow]) -> None:
+        self._workflows = workflows
         self._by_uid: defaultdict[str, set[K]] = defaultdict(set)
         self._by_root: defaultdict[str, set[K]] = defaultdict(set)
 
     def add(self, key: K, workflow: Workflow) -> None:
-        """Add a Workflow. Its origin never changes."""
+        """Add a Workflow. Discard it before its origin changes."""
         for entries, uid in self._entries(workflow):
             entries[uid].add(key)
 
@@ -29,13 +30,20 @@ class RunIndex(Generic[K]):
             if not entries[uid]:
                 del entries[uid]
 
-    def started_by(self, uid: str) -> Collection[K]:
-        """The runs that the Schedule or the TaskRun with this uid has started."""
-        return self._by_uid.get(uid, ())
+    def started_by(self, uid: str) -> tuple[Workflow, ...]:
+        """The runs that the Schedule or the TaskRun with this uid has started, in the order of their keys."""
+        keys: Iterable[Any] = self._by_uid.get(uid, ())
+        return tuple(self._workflows[key] for key in sorted(keys))
 
-    def contained_in(self, root_uid: str) -> int:
-        """How many runs an outermost run has in it."""
-        return len(self._by_root.get(root_uid, ()))
+    def by_taskrun(self, uid: str) -> dict[str, Workflow]:
+        """The runs whose task a Workflow is about to create again, by the name of the TaskRun."""
+        runs = ((run, run.spec.parent) for run in self.started_by(uid))
+        return {parent.task_run: run for run, parent in runs if parent is not None}
+
+    def count_in_root(self, workflow: Workflow) -> int:
+        """How many runs the outermost run of this one has in it."""
+        parent = workflow.spec.parent
+        return len(self._by_root.get(workflow.metadata.uid if parent is None else parent.root, ()))
 
     def _entries(self, workflow: Workflow) -> Iterator[tuple[defaultdict[str, set[K]], str]]:
         if (run_of := workflow.spec.run_of) is not None:

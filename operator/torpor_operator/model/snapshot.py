@@ -133,6 +133,10 @@ Answer: TypeAlias = (
 )
 
 
+def _no_run(_: str) -> None:
+    return None
+
+
 @dataclass(frozen=True, kw_only=True)  # no slots: a cached property needs the instance's dictionary
 class Snapshot:
     """All that a plan reads. `known` has the answers to the needs of the previous plan."""
@@ -156,6 +160,8 @@ class Snapshot:
     now: float
     notifications: Mapping[str, TaskRun] = field(default_factory=dict)  # the TaskRuns that send them, by name
     children: Mapping[str, tuple[Workflow, ...]] = field(default_factory=dict)  # by uid of the TaskRun: its runs
+    released: Mapping[str, Workflow] = field(default_factory=dict)  # by TaskRun that is to wait for it: a former run
+    find_run: Callable[[str], Workflow | None] = _no_run  # the Workflow of the namespace with a name
     runs_of_root: int = 0  # how many runs the outermost run of this one has in it
     awaited: bool = False  # whether the task of another run waits for this one
     uncreated: Notice | None = None  # why the last creation of a TaskRun failed

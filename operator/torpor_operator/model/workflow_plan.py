@@ -10,13 +10,13 @@ from torpor_operator.model.actions import (
     Action,
     ArchiveRun,
     CopyTemplate,
-    CreateChildRun,
     CreatePod,
     CreateTaskRun,
     Need,
     PostEvent,
     SetFinalizers,
 )
+from torpor_operator.model.child_run_actions import CreateChildRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -93,7 +93,7 @@ def _spec(  # noqa: PLR0913 - what a TaskRun is made from
         trigger=instance.trigger,
         run=instance.run,
         object_=instance.object_,
-        result=task.result or (_RESULT_OF_RUN if task.run is not None else None),
+        result=task.result or (_RESULT_OF_RUN if task.run is not None and task.run.wait is not False else None),
         fail_when=task.fail_when,
         service_account=_account(task, account),
         arguments=instance.arguments,

@@ -1,31 +1,53 @@
-"""Rules of a TaskRun that starts a run: create it, wait for its end, report its deletion (ADR 0073)."""
+"""Rules of a TaskRun that starts a run: create it, wait for its end, report its deletion (ADR 0073).
+
+The run of an attempt has the uid and the attempt of its TaskRun in `spec.parent`. Its name says nothing: an author may
+choose it, and a run that was cleared keeps the name that it got for an earlier TaskRun.
+"""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from torpor_crds.models.run_of import ChildRun, ParentRun, TemplateRef
 from torpor_crds.models.taskrun import TaskRun, TriggerCall
 from torpor_crds.models.workflow import Workflow
-from torpor_wire import canonical, constants, names, retry, trigger
+from torpor_wire import canonical, constants, names, retry, transitions, trigger
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
-from torpor_operator.model.actions import ChangeChildRun, ConfirmRun, CreateChildRun
-from torpor_operator.model.snapshot import Presence, Snapshot
+from torpor_operator.model.actions import ConfirmRun, PatchTaskRun
+from torpor_operator.model.child_run_actions import CreateChildRun, MoveChildRun
+from torpor_operator.model.snapshot import Presence
 from torpor_operator.taskrun import deferral, step
+from torpor_operator.taskrun.builder import reference
 from torpor_operator.taskrun.step import NOTHING, Step, TaskRunView
+
+_DELETION_SECONDS = 5.0
+"""How often a task looks whether the Workflow with the name of its run is gone."""
 
 
 def child_name(taskrun: TaskRun) -> str:
     """The name of the run that the present attempt starts."""
-    return names.child_run(taskrun.metadata.name, taskrun.metadata.uid, taskrun.status.attempt)
+    run, attempt = taskrun.spec.run, taskrun.status.attempt
+    if run is not None and run.name is not None:
+        return names.chosen_run(run.name, attempt)
+    return names.child_run(taskrun.metadata.name, taskrun.metadata.uid, attempt)
 
 
-def _exists(view: TaskRunView) -> bool:
-    """Whether the cache shows the run of the present attempt."""
-    name = child_name(view.taskrun)
-    return any(child.metadata.name == name for child in view.children)
+def awaited_name(taskrun: TaskRun) -> str:
+    """The name of the run that the TaskRun waits for: that of its trigger."""
+    waiting = taskrun.status.trigger
+    try:
+        kwargs = {} if waiting is None else trigger.parse(waiting.kwargs)
+    except trigger.TriggerError:
+        kwargs = {}
+    return str(kwargs.get("name") or child_name(taskrun))
+
+
+def is_current(taskrun: TaskRun, child: Workflow) -> bool:
+    """Whether it is the run of the last attempt."""
+    parent = child.spec.parent
+    return parent is not None and (parent.uid, parent.attempt) == (taskrun.metadata.uid, taskrun.status.attempt)
 
 
 def begin(view: TaskRunView, run: ChildRun) -> Step:
@@ -33,15 +55,42 @@ def begin(view: TaskRunView, run: ChildRun) -> Step:
 
     The deferral comes second: a TaskRun that waits for a run that was never created would wait forever.
     """
+    child = next((child for child in view.children if is_current(view.taskrun, child)), None)
+    if child is not None:
+        return _wait_for(view, child) if run.waits else _leave(view, child)
+    if view.released:
+        return Step(actions=(adopt(view.taskrun, run, view.released[0]),))
+    if (problem := _too_many(view, run)) is not None:
+        return step.fail(view, Reason.RUN_LIMIT_REACHED, problem, policy=retry.Policy())
+    if view.namesake is not None and run.name is not None:
+        return _name_taken(view, view.namesake)
+    return Step(actions=(CreateChildRun(taskrun=view.taskrun, body=build(view.taskrun, run)),))
+
+
+def _wait_for(view: TaskRunView, child: Workflow) -> Step:
     call = view.taskrun.spec.trigger
     if call is None:
         return step.fail(view, Reason.STATUS_INVALID, "invalid spec: run without trigger", policy=retry.Policy())
-    if _exists(view):
-        kwargs = canonical.plain({**trigger.parse(call.kwargs), "name": child_name(view.taskrun)})
-        return deferral.begin(view, TriggerCall(class_name=call.class_name, kwargs=kwargs, timeout=call.timeout))
-    if (problem := _too_many(view, run)) is not None:
-        return step.fail(view, Reason.RUN_LIMIT_REACHED, problem, policy=retry.Policy())
-    return Step(actions=(CreateChildRun(taskrun=view.taskrun, body=build(view.taskrun, run)),))
+    kwargs = canonical.plain({**trigger.parse(call.kwargs), "name": child.metadata.name})
+    return deferral.begin(view, TriggerCall(class_name=call.class_name, kwargs=kwargs, timeout=call.timeout))
+
+
+def _leave(view: TaskRunView, child: Workflow) -> Step:
+    """Succeed, since the run exists: the task does not wait for it."""
+    result = canonical.plain({"name": child.metadata.name, "uid": child.metadata.uid})
+    patch = transitions.succeed(view.taskrun.pin(), result, now=view.now)
+    return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),))
+
+
+def _name_taken(view: TaskRunView, namesake: Workflow) -> Step:
+    """Wait for a run that is being deleted, such as that of a TaskRun that was cleared; otherwise fail."""
+    if namesake.metadata.deletion_timestamp is not None:
+        return Step(again_at=view.now + _DELETION_SECONDS)
+    message = (
+        f"a Workflow named {namesake.metadata.name} exists that is not the run of this task: delete it, or choose "
+        "another run.name"
+    )
+    return step.fail(view, Reason.RUN_NAME_TAKEN, message, policy=retry.Policy())
 
 
 def _too_many(view: TaskRunView, run: ChildRun) -> str | None:
@@ -59,13 +108,13 @@ def _too_many(view: TaskRunView, run: ChildRun) -> str | None:
 
 
 def build(taskrun: TaskRun, run: ChildRun) -> dict[str, Any]:
-    """The Workflow of the run, as JSON. The TaskRun owns it."""
+    """The Workflow of the run, as JSON. The TaskRun owns it, unless it outlives the TaskRun."""
     metadata = taskrun.metadata
-    owner = {"apiVersion": constants.API_VERSION, "kind": "TaskRun", "name": metadata.name, "uid": metadata.uid}
     parent = ParentRun(
         workflow=taskrun.spec.owner.name,
         task_run=metadata.name,
         uid=metadata.uid,
+        attempt=taskrun.status.attempt,
         depth=run.depth,
         root=run.root,
     )
@@ -76,7 +125,7 @@ def build(taskrun: TaskRun, run: ChildRun) -> dict[str, Any]:
             "name": child_name(taskrun),
             "namespace": metadata.namespace,
             "labels": {constants.LABEL_PARENT: names.label(taskrun.spec.owner.name)},
-            "ownerReferences": [owner | {"controller": True, "blockOwnerDeletion": True}],
+            "ownerReferences": _owners(run, "TaskRun", metadata.name, metadata.uid),
         },
         "spec": {
             "templateRef": TemplateRef(name=run.template, kind=run.kind).to_json(),
@@ -86,17 +135,40 @@ def build(taskrun: TaskRun, run: ChildRun) -> dict[str, Any]:
     }
 
 
+def _owners(run: ChildRun, kind: str, name: str, uid: str) -> list[dict[str, Any]]:
+    return [reference(kind, name, uid)] if run.is_owned else []
+
+
+def adopt(taskrun: TaskRun, run: ChildRun, child: Workflow) -> MoveChildRun:
+    """Let the TaskRun that was created again wait for the run of the former one, which was cleared and goes on."""
+    metadata, status = taskrun.metadata, child.status
+    return MoveChildRun(
+        run=child,
+        parent={"uid": metadata.uid, "attempt": taskrun.status.attempt, "clears": status.clears},
+        owners=_owners(run, "TaskRun", metadata.name, metadata.uid),
+    )
+
+
+def release(workflow: Workflow, run: ChildRun, child: Workflow) -> MoveChildRun:
+    """Let the outer run own the run until a TaskRun waits for it again: it would be deleted with its TaskRun."""
+    metadata = workflow.metadata
+    return MoveChildRun(
+        run=child, parent={"uid": metadata.uid}, owners=_owners(run, "Workflow", metadata.name, metadata.uid)
+    )
+
+
 def is_same_run(stored: Mapping[str, Any], taskrun: TaskRun) -> bool:
-    """Whether a stored Workflow is the run of this TaskRun, and not another one of its name."""
-    return bool((stored["spec"].get("parent") or {}).get("uid") == taskrun.metadata.uid)
+    """Whether a stored Workflow is the run of this attempt, and not another one of its name."""
+    parent = stored["spec"].get("parent") or {}
+    return (parent.get("uid"), parent.get("attempt")) == (taskrun.metadata.uid, taskrun.status.attempt)
 
 
 def check_exists(view: TaskRunView) -> Step:
     """Fail a TaskRun whose run was deleted while it waits: the trigger would wait for it forever."""
-    if _exists(view):
+    if any(is_current(view.taskrun, child) for child in view.children):
         return NOTHING
-    name = child_name(view.taskrun)
-    need = ConfirmRun(view.taskrun.metadata.namespace, name)
+    metadata, name = view.taskrun.metadata, awaited_name(view.taskrun)
+    need = ConfirmRun(namespace=metadata.namespace, name=name, parent=metadata.uid)
     match view.known.get(need):
         case None:
             return Step(needs=(need,))
@@ -112,44 +184,4 @@ def is_wanted(taskrun: TaskRun, child: Workflow) -> bool:
     status = taskrun.status
     if taskrun.metadata.deletion_timestamp is not None or status.cancel is not None:
         return False
-    return status.state in {State.SCHEDULED, State.DEFERRED} and child.metadata.name == child_name(taskrun)
-
-
-def propagate(snapshot: Snapshot) -> tuple[ChangeChildRun, ...]:
-    """What the runs that have not ended get from the run that contains them: its end, and its suspension.
-
-    Each pass decides it, independently of its other decisions. So a lost write is repeated, even after the end.
-    """
-    return tuple(_changes(snapshot)) if snapshot.children else ()
-
-
-def _changes(snapshot: Snapshot) -> Iterator[ChangeChildRun]:
-    for taskrun in snapshot.taskruns.values():
-        for child in snapshot.children.get(taskrun.metadata.uid, ()):
-            if child.status.completion_time is not None or child.metadata.deletion_timestamp is not None:
-                continue
-            if is_wanted(taskrun, child):
-                yield from _suspension(snapshot.workflow, child)
-            elif not (child.spec.cancel or child.spec.stop) and not _goes_on_by_itself(snapshot.workflow, child):
-                yield ChangeChildRun(run=child, fields={_ending(snapshot.workflow): True})
-
-
-def _goes_on_by_itself(parent: Workflow, child: Workflow) -> bool:
-    """Whether a user cleared the run after its end: its task has ended, and does not wait for it any more."""
-    ends = parent.spec.cancel or parent.spec.stop or parent.metadata.deletion_timestamp is not None
-    return child.status.reopened_time is not None and not ends
-
-
-def _ending(parent: Workflow) -> str:
-    """A stopped run lets the hooks of its runs run, as its own."""
-    stops = parent.spec.stop and not parent.spec.cancel and parent.metadata.deletion_timestamp is None
-    return "stop" if stops else "cancel"
-
-
-def _suspension(parent: Workflow, child: Workflow) -> Iterator[ChangeChildRun]:
-    """A run that a user suspended by itself stays suspended when its parent goes on."""
-    by_parent = constants.SUSPENDED_BY_PARENT in child.metadata.annotations
-    if parent.spec.suspend and not child.spec.suspend:
-        yield ChangeChildRun(run=child, fields={"suspend": True}, by_parent=True)
-    elif not parent.spec.suspend and by_parent:
-        yield ChangeChildRun(run=child, fields={"suspend": False}, by_parent=False)
+    return status.state in {State.SCHEDULED, State.DEFERRED} and is_current(taskrun, child)

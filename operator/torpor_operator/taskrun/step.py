@@ -30,6 +30,8 @@ class TaskRunView:
     settings: Settings
     now: float
     children: tuple[Workflow, ...] = ()  # the runs that it has started
+    released: tuple[Workflow, ...] = ()  # a run of its former TaskRun that it is to wait for
+    namesake: Workflow | None = None  # the Workflow with the name that the author chose for its run
     runs_of_root: int = 0  # how many runs the outermost run has in it; counted for a TaskRun that starts one
     reads_events: bool = False  # whether the Events of its pod may be read while the pod does not start
 

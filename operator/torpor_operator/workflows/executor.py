@@ -23,9 +23,7 @@ from torpor_operator.controller.workqueue import key_of
 from torpor_operator.model.actions import (
     Action,
     ArchiveRun,
-    ChangeChildRun,
     CopyTemplate,
-    CreateChildRun,
     CreatePod,
     CreateTaskRun,
     DeletePod,
@@ -40,6 +38,7 @@ from torpor_operator.model.actions import (
     ResumeRun,
     SetFinalizers,
 )
+from torpor_operator.model.child_run_actions import ChangeChildRun, CreateChildRun, MoveChildRun
 from torpor_operator.model.workflow_plan import is_urgent, requires_role
 from torpor_operator.settings import Settings
 from torpor_operator.workflows.pod_writer import PodWriter
@@ -166,6 +165,8 @@ class WorkflowExecutor:
                 await self._create_child_run(workflow, action)
             case ChangeChildRun():
                 await self._workflows.change_child(action)
+            case MoveChildRun():
+                await self._workflows.move_child(action)
             case DeleteWorkflow():
                 await self._api.delete(WORKFLOWS, *key_of(workflow.metadata), uid=workflow.metadata.uid)
             case ArchiveRun():

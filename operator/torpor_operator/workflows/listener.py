@@ -1,6 +1,6 @@
 """Which changes in the cluster start a pass of a Workflow, and the Workflows as the reconcile loop sees them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from torpor_crds.models.taskrun import TaskRun
 from torpor_crds.models.workflow import Workflow
@@ -16,6 +16,10 @@ from torpor_operator.workflows.archive_uploads import ArchiveUploads
 from torpor_operator.workflows.plan import next_pass
 from torpor_operator.workflows.slot_pools import SlotAllocator
 from torpor_operator.workflows.snapshots import WorkflowSnapshots
+
+_ALL_STATES = frozenset(State)
+_NOT_WAITING = frozenset({State.SCHEDULED, State.UP_FOR_RETRY, State.FAILED, State.CANCELLED})
+"""States of a TaskRun whose Workflow acts on a change of its run. While it waits, its trigger sees the changes."""
 
 
 class WorkflowObjects:
@@ -67,10 +71,11 @@ class WorkflowListener:
         self._on_orphaned_pod = on_orphaned_pod
 
     def on_workflow(self, key: Key, workflow: Workflow | None) -> None:
-        """Enqueue it, and the run whose task is about to wait for it."""
+        """Enqueue it, and the run whose task starts it, or may have to wait for it again."""
         self._queue.add(key)
         if workflow is not None:
-            self._enqueue_parent(key, workflow, State.SCHEDULED)
+            ends = workflow.spec.cancel or workflow.spec.stop
+            self._enqueue_parent(key, workflow, _ALL_STATES if ends else _NOT_WAITING)
 
     def on_workflow_dropped(self, key: Key, workflow: Workflow | None) -> None:
         """Forget it, and enqueue the run whose task waits for it."""
@@ -78,7 +83,7 @@ class WorkflowListener:
         self._uploads.forget(key)
         self._queue.add(key)
         if workflow is not None:
-            self._enqueue_parent(key, workflow, State.DEFERRED)
+            self._enqueue_parent(key, workflow, _ALL_STATES)
 
     def on_taskrun(self, taskrun: TaskRun, former: TaskRun | None) -> None:
         """Enqueue its Workflow if its own rules require a pass."""
@@ -115,11 +120,16 @@ class WorkflowListener:
         elif moment is not None:
             self._queue.add_at(owner_key(taskrun), moment)
 
-    def _enqueue_parent(self, key: Key, child: Workflow, state: State) -> None:
-        """Enqueue the run that contains a run, if the state of its TaskRun is this one."""
-        parent = child.spec.parent
-        taskrun = None if parent is None else self._cluster.taskruns.store.by_uid(parent.uid)
-        if taskrun is not None and taskrun.metadata.namespace == key.namespace and taskrun.status.state is state:
+    def _enqueue_parent(self, key: Key, child: Workflow, states: Collection[State]) -> None:
+        """Enqueue the run that contains a run, if the state of its TaskRun is one of these, or there is none."""
+        if (parent := child.spec.parent) is None:
+            return
+        taskrun = self._cluster.taskruns.store.by_uid(parent.uid)
+        if taskrun is None:
+            outer = Key(key.namespace, parent.workflow)
+            if outer in self._cluster.workflows:
+                self._queue.add(outer)
+        elif taskrun.metadata.namespace == key.namespace and taskrun.status.state in states:
             self._queue.add(owner_key(taskrun))
 
     def _recount(self, taskrun: TaskRun) -> None:

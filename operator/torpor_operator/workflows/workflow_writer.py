@@ -14,12 +14,11 @@ from torpor_operator.controller.cluster_cache import ClusterCache
 from torpor_operator.controller.cluster_writer import preconditions
 from torpor_operator.controller.workqueue import key_of
 from torpor_operator.model.actions import (
-    ChangeChildRun,
     CopyTemplate,
-    CreateChildRun,
     RemoveAnnotation,
     SetFinalizers,
 )
+from torpor_operator.model.child_run_actions import ChangeChildRun, CreateChildRun, MoveChildRun
 from torpor_operator.taskrun import child_run
 
 
@@ -71,6 +70,7 @@ class WorkflowWriter:
         except errors.AlreadyExists:
             stored = await self._api.get(WORKFLOWS, namespace, name)
             if not child_run.is_same_run(stored, action.taskrun):
+                self._cluster.store_workflow(stored)  # the next plan fails a task whose author chose the name
                 message = f"a Workflow named {name} exists that is not the run of this task; delete it"
                 raise errors.AlreadyExists(message) from None
         self._cluster.store_workflow(stored)
@@ -89,6 +89,14 @@ class WorkflowWriter:
         elif action.by_parent is not None:
             ops.append({"op": "remove", "path": path})
         await self._patch(run, [*preconditions(run.metadata), *ops])
+
+    async def move_child(self, action: MoveChildRun) -> None:
+        """Set fields of `spec.parent` and the owners of a child run, unless it has changed."""
+        ops: list[Object] = [
+            {"op": "add", "path": f"/spec/parent/{name}", "value": value} for name, value in action.parent.items()
+        ]
+        ops.append({"op": "add", "path": "/metadata/ownerReferences", "value": [*action.owners]})
+        await self._patch(action.run, [*preconditions(action.run.metadata), *ops])
 
     async def remove_annotation(self, workflow: Workflow, action: RemoveAnnotation) -> None:
         """Remove an annotation, unless its value has changed."""

@@ -16,7 +16,7 @@ from torpor_local.apiserver.history import Object, ObjectChange, collection
 from torpor_local.apiserver.server import ApiRequest
 from torpor_wire import constants
 from torpor_wire.reason import Reason
-from torpor_wire.state import EDGES, MARK_EDGES, POD_EDGES, TERMINAL, TRIGGERER_EDGES, State
+from torpor_wire.state import EDGES, MARK_EDGES, POD_EDGES, START_EDGE, TERMINAL, TRIGGERER_EDGES, State
 
 from tests.simulation.actors.worker import Execution, Watcher
 from tests.simulation.checks.creations import Creations
@@ -180,7 +180,9 @@ class InvariantChecker(Watcher):
                 container = run["spec"].get("container") is not None
                 late = edge == (State.DEFERRED, State.SCHEDULED) and run["status"].get("next", {}).get("onTimeout")
                 marks = edge in MARK_EDGES and "mark" in run["spec"]
-                theirs = edge in _OPERATOR_EDGES or (container and edge in _CONTAINER_EDGES) or bool(late) or marks
+                starts = edge == START_EDGE and run["spec"].get("run", {}).get("wait") is False
+                theirs = edge in _OPERATOR_EDGES or (container and edge in _CONTAINER_EDGES) or bool(late)
+                theirs = theirs or marks or starts
                 self.expect("I10", theirs or stays, f"{description} is not the operator's to write")
             case _:
                 self.expect("I10", False, f"{description} is nobody's to write")

@@ -1,10 +1,18 @@
 """Guards of runs that tasks start."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-from torpor_crds.models.taskrun import TriggerCall
+from torpor_crds.models.run_of import ChildRun
+from torpor_crds.models.taskrun import TaskRun, TriggerCall
+from torpor_crds.models.workflow import Workflow
+from torpor_operator.controller.cluster_cache import ClusterCache
+from torpor_operator.model.child_run_actions import ChangeChildRun
+from torpor_operator.model.snapshot import Snapshot
 from torpor_operator.taskrun import child_run, deferral
 from torpor_operator.taskrun.step import NOTHING, Step, TaskRunView, combine
+from torpor_operator.workflows.plan import child_runs, planner
 from torpor_triggerer.model.packed_wait import PackedWait
 from torpor_wire import canonical, names
 
@@ -40,6 +48,70 @@ def _depth() -> None:
     put(PackedWait, "run_depth", property(lambda _: 0))
 
 
+def _propagation(change: Callable[[ChangeChildRun], ChangeChildRun | None]) -> Callable[[], None]:
+    """Replace or leave out each change of a run that comes from the run that contains it."""
+
+    def switch() -> None:
+        propagate = child_runs.propagate
+
+        def changed(snapshot: Snapshot) -> tuple[ChangeChildRun, ...]:
+            return tuple(each for each in map(change, propagate(snapshot)) if each is not None)
+
+        put(child_runs, "propagate", changed)
+
+    return switch
+
+
+def _without_end(change: ChangeChildRun) -> ChangeChildRun | None:
+    return change if "suspend" in change.fields else None
+
+
+def _cancel_for_stop(change: ChangeChildRun) -> ChangeChildRun:
+    return replace(change, fields={"cancel": True}) if "stop" in change.fields else change
+
+
+def _without_suspension(change: ChangeChildRun) -> ChangeChildRun | None:
+    return None if change.fields.get("suspend") else change
+
+
+def _without_resumption(change: ChangeChildRun) -> ChangeChildRun | None:
+    return None if change.fields.get("suspend") is False else change
+
+
+def _awaited() -> None:
+    put(ClusterCache, "is_awaited", lambda cache, workflow: False)
+
+
+def _foreign_name() -> None:
+    put(child_run, "is_same_run", lambda stored, taskrun: True)
+
+
+def _waits_again() -> None:
+    put(planner, "DECISIONS", tuple(each for each in planner.DECISIONS if each is not child_runs.wait_again))
+
+
+def _released() -> None:
+    put(child_runs, "before_deletion", lambda snapshot, view: NOTHING)
+
+
+def _seen_clears() -> None:
+    adopt = child_run.adopt
+
+    def forgetful(taskrun: TaskRun, run: ChildRun, child: Workflow) -> Any:
+        moved = adopt(taskrun, run, child)
+        return replace(moved, parent={**moved.parent, "clears": 0})
+
+    put(child_run, "adopt", forgetful)
+
+
+def _retained() -> None:
+    put(child_runs, "holds_deletion", lambda _: False)
+
+
+def _owned() -> None:
+    put(ChildRun, "is_owned", property(lambda _: True))
+
+
 MUTANTS = tuple(
     Mutant(name=name, without=without, switch=switch, first_seed=FIRST_SEED)
     for name, without, switch in (
@@ -48,5 +120,16 @@ MUTANTS = tuple(
         ("run of an attempt", "all attempts of a task have the same run", _same_name),
         ("deleted run", "a task waits on for a run that was deleted", _deleted_run),
         ("slots of nested runs", "a wait may queue behind that for a run that contains it", _depth),
+        ("end of an outer run", "runs go on after the run that contains them has ended", _propagation(_without_end)),
+        ("stop of an outer run", "a stop cancels the runs in a run", _propagation(_cancel_for_stop)),
+        ("suspension of an outer run", "runs go on in a suspended run", _propagation(_without_suspension)),
+        ("resumption of an outer run", "runs stay suspended in one that goes on", _propagation(_without_resumption)),
+        ("TTL of an awaited run", "the TTL deletes a run whose task waits for it", _awaited),
+        ("foreign run", "a Workflow with the name of a run is taken for it", _foreign_name),
+        ("cleared run", "a task stays failed whose run was cleared", _waits_again),
+        ("released run", "a cleared run is deleted with the TaskRun that failed", _released),
+        ("seen clears", "a task waits again for each clear of its run that it has seen", _seen_clears),
+        ("retained run", "a deleted run leaves retained runs that go on", _retained),
+        ("run without an owner", "a run that nothing waits for is deleted with its TaskRun", _owned),
     )
 )

@@ -48,7 +48,7 @@ def calm(simulation: "Simulation") -> None:
         process.paused, process.cut_until = False, 0.0
     for flow in simulation.fake.history.of_kind(collection(WORKFLOWS)):
         if flow["spec"].get("suspend") and constants.LABEL_QUEUED not in flow["metadata"].get("labels", {}):
-            _merge(simulation, flow, {"spec": {"suspend": False}})
+            merge(simulation, flow, {"spec": {"suspend": False}})
     schedule_edits.calm(simulation)
     for machine in simulation.nodes.machines:
         if not machine.answers and simulation.rng.random() < 0.8:
@@ -192,11 +192,11 @@ def _edit(simulation: "Simulation") -> None:
             case "delete workflow":
                 _delete(simulation, flow, WORKFLOWS)
             case "parallelism":
-                _merge(simulation, flow, {"spec": {"parallelism": simulation.rng.choice((1, 3))}})
+                merge(simulation, flow, {"spec": {"parallelism": simulation.rng.choice((1, 3))}})
             case "suspend":
-                _merge(simulation, flow, {"spec": {"suspend": True}})
+                merge(simulation, flow, {"spec": {"suspend": True}})
             case "mend":
-                _merge(
+                merge(
                     simulation, flow, {"spec": {"image": "mended", "params": {"mended": simulation.rng.randint(1, 9)}}}
                 )
             case _:
@@ -208,7 +208,7 @@ def _end(simulation: "Simulation", flow: Object) -> None:
     ways: tuple[Object, ...] = ({"stop": True}, {"cancel": True}, {"stop": True, "cancel": True})
     way = simulation.rng.choice(ways)
     simulation.note(f"{flow['metadata']['name']} is to end: {', '.join(way)}")
-    _merge(simulation, flow, {"spec": way})
+    merge(simulation, flow, {"spec": way})
     meta = flow["metadata"]
     if simulation.rng.random() < 0.5:
         simulation.person.call_later(
@@ -230,10 +230,10 @@ def _choose_pod(simulation: "Simulation") -> RunningPod | None:
     return simulation.rng.choice(pod_processes) if pod_processes else None
 
 
-def _merge(simulation: "Simulation", item: Object, merge: Object) -> None:
+def merge(simulation: "Simulation", item: Object, changes: Object) -> None:
     """As `kubectl patch` would, with the generation that a change of spec counts."""
     counted = {"metadata": {"generation": item["metadata"]["generation"] + 1}}
-    _act(simulation, lambda: simulation.fake.objects.edit(_address(simulation, item), merge | counted))
+    _act(simulation, lambda: simulation.fake.objects.edit(_address(simulation, item), changes | counted))
 
 
 def _delete(simulation: "Simulation", item: Object, resource: Any) -> None:

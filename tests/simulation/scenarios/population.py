@@ -9,6 +9,7 @@ from torpor_local.apiserver.history import Object
 from tests.simulation.actors.objects import JobController
 from tests.simulation.checks.object_tasks import ObjectChecker
 from tests.simulation.scenarios import (
+    child_run_acts,
     random_child_runs,
     random_containers,
     random_notifications,
@@ -32,6 +33,7 @@ def populate(simulation: "Simulation") -> None:
         ObjectChecker(simulation)
     if random_child_runs.FIRST_SEED <= simulation.seed < random_notifications.FIRST_SEED:
         random_child_runs.put_templates(simulation.rng, simulation.fake)
+        child_run_acts.schedule(simulation)
     for number in range(simulation.rng.choice((1, 1, 2))):
         body = _workflow(simulation, f"run-{number}")
         random_workflows.make_room(simulation.fake, body)

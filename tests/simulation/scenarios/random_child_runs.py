@@ -25,7 +25,8 @@ def put_templates(rng: random.Random, fake: FakeApi) -> None:
         "tasks": [_python(rng, "t0", "${params.number}")],
     }
     if rng.random() < 0.5:
-        leaf["tasks"].append({"name": "pause", "trigger": {"class": "duration", "kwargs": {"duration": "3s"}}})
+        pause = rng.choice(("3s", "3s", "15s"))
+        leaf["tasks"].append({"name": "pause", "trigger": {"class": "duration", "kwargs": {"duration": pause}}})
     if rng.random() < 0.3:
         leaf["ttlAfterFinished"] = "0s"
     nested: Object = {
@@ -59,7 +60,7 @@ def _task(rng: random.Random, name: str, former: list[str]) -> Object:
             task = _run(template, name, expand=[{"name": "number", "over": [1, 2, 3][: rng.choice((1, 2, 3))]}])
         else:
             task = _run(template, name, params={"number": rng.randint(1, 9)})
-        task["run"] |= timeout
+        task["run"] |= timeout | _options(rng)
         task |= _retries(rng)
     after = [name for name in former if rng.random() < 0.5]
     return task | ({"after": after, "rule": rng.choice(("all_success", "all_done"))} if after else {})
@@ -68,6 +69,15 @@ def _task(rng: random.Random, name: str, former: list[str]) -> Object:
 def _run(template: str, name: str, params: Object | None = None, **fields: object) -> Object:
     call: Object = {"templateRef": {"name": template}} | ({"params": params} if params else {})
     return {"name": name, "run": call, **fields}
+
+
+def _options(rng: random.Random) -> Object:
+    """The name of a run, whether its task waits for it, and whether it outlives its task."""
+    chosen = rng.random()
+    if chosen < 0.12:
+        return {"wait": False}
+    policy = {"deletionPolicy": "Retain"} if chosen < 0.3 else {}
+    return policy | ({"name": rng.choice(("same", "named-${params.number}"))} if rng.random() < 0.15 else {})
 
 
 def _retries(rng: random.Random) -> Object:

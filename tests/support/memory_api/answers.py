@@ -65,10 +65,11 @@ def answer(stored: "Stored", need: Need) -> Answer:  # noqa: C901, PLR0912 - a c
                 return Presence.UNREADABLE
             stored.unseen.discard(name)
             return Presence.PRESENT if name in stored.taskruns else Presence.GONE
-        case ConfirmRun(name=name):
+        case ConfirmRun(name=name, parent=parent):
             stored.confirmed.append(need)
             stored.unseen.discard(name)
-            return Presence.PRESENT if name in stored.children else Presence.GONE
+            child = stored.children.get(name)
+            return Presence.PRESENT if child and child["spec"]["parent"]["uid"] == parent else Presence.GONE
         case ConfirmPod(name=name, uid=uid):
             stored.confirmed.append(need)
             stored.unseen.discard(name)

@@ -11,9 +11,7 @@ from torpor_local.apiserver import json_patch
 from torpor_operator.model.actions import (
     Action,
     ArchiveRun,
-    ChangeChildRun,
     CopyTemplate,
-    CreateChildRun,
     CreatePod,
     CreateTaskRun,
     DeletePod,
@@ -30,6 +28,7 @@ from torpor_operator.model.actions import (
     ResumeRun,
     SetFinalizers,
 )
+from torpor_operator.model.child_run_actions import ChangeChildRun, CreateChildRun, MoveChildRun
 from torpor_operator.model.snapshot import (
     Answer,
     ArchiveOutcome,
@@ -98,7 +97,7 @@ class Stored:
         self.workflow["spec"] = json_patch.apply(self.workflow, ops)["spec"]
         self.workflow["metadata"]["generation"] += bool(ops)
 
-    def act(self, action: Action, now: float) -> None:  # noqa: C901, PLR0912 - a case an action
+    def act(self, action: Action, now: float) -> None:  # noqa: C901, PLR0912, PLR0915 - a case an action
         """Carry out one action, as the API server would."""
         match action:
             case CreateTaskRun(body=body):
@@ -139,6 +138,10 @@ class Stored:
                 if by_parent is not None:
                     mark = {constants.SUSPENDED_BY_PARENT: "true"} if by_parent else {}
                     child["metadata"]["annotations"] = mark
+            case MoveChildRun(run=run, parent=parent, owners=owners):
+                child = self.children[run.metadata.name]
+                child["spec"]["parent"] |= parent
+                child["metadata"]["ownerReferences"] = [*owners]
             case DeleteWorkflow():
                 self.delete_workflow(now)
             case ArchiveRun():
@@ -202,12 +205,18 @@ class Stored:
         self.collect()
 
     def collect(self) -> None:
-        """The garbage collector: a TaskRun that was deleted goes after its pods."""
+        """The garbage collector: a TaskRun that was deleted goes after its pods, and its runs go with it."""
         owners = {pod["metadata"]["ownerReferences"][0]["uid"] for pod in self.pods.values()}
         self.taskruns = {
             name: body
             for name, body in self.taskruns.items()
             if "deletionTimestamp" not in body["metadata"] or body["metadata"]["uid"] in owners
+        }
+        kept = {self.workflow["metadata"]["uid"], *(body["metadata"]["uid"] for body in self.taskruns.values())}
+        self.children = {
+            name: body
+            for name, body in self.children.items()
+            if all(owner["uid"] in kept for owner in body["metadata"].get("ownerReferences", []))
         }
 
     def delete_pod(self, name: str, uid: str, now: float) -> None:

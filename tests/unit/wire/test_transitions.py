@@ -209,7 +209,7 @@ BACK = {
     "retry": {State.UP_FOR_RETRY},
     "end retries": {State.UP_FOR_RETRY},
     "relaunch": {State.SCHEDULED, State.RUNNING},
-    "succeed": {State.RUNNING, State.DEFERRED},
+    "succeed": {State.SCHEDULED, State.RUNNING, State.DEFERRED},
     "skip": {State.RUNNING, State.DEFERRED},
     "mark": {State.SCHEDULED},
     "mark well": {State.SCHEDULED},

@@ -190,18 +190,27 @@ def python(target: Callable[..., R] | str) -> TaskFunction[..., R]:
 def wait(class_name: str, *, timeout: str | None = None, kwargs: Fields | None = None, **arguments: Any) -> Any:
     """Wait for a trigger without a pod. `kwargs` has those of its arguments that are called `timeout` or `kwargs`."""
     required("wait(...)")
-    arguments |= kwargs or {}
-    call = {"class": class_name, "kwargs": arguments, "timeout": timeout}
+    call = {"class": class_name, "kwargs": arguments | (kwargs or {}), "timeout": timeout}
     return {"name": re.split(r"[.:/]", class_name)[-1], "trigger": {key: call[key] for key in call if call[key]}}
 
 
 @TaskFunction
-def run(template: str, *, timeout: str | None = None, params: Fields | None = None, **arguments: Any) -> Any:
-    """Run a WorkflowTemplate. `params` has those of its params that are called `template`, `timeout` or `params`."""
+def run(  # noqa: PLR0913 - the fields of a run
+    template: str,
+    *,
+    timeout: str | None = None,
+    run_name: str | None = None,
+    wait: bool = True,
+    deletion_policy: str | None = None,
+    params: Fields | None = None,
+    **arguments: Any,
+) -> Any:
+    """Run a WorkflowTemplate. `params` has those of its params that have the name of an argument of this function."""
     required("run(...)")
-    arguments |= params or {}
-    call = {"templateRef": {"name": template}, "params": arguments, "timeout": timeout}
-    return {"name": template.replace("-", "_"), "run": {key: call[key] for key in call if call[key]}}
+    fields: Fields = {"params": arguments | (params or {}) or None, "timeout": timeout, "name": run_name}
+    fields |= {"deletionPolicy": deletion_policy, "wait": None if wait else False}
+    given = {key: value for key, value in fields.items() if value is not None}
+    return {"name": template.replace("-", "_"), "run": {"templateRef": {"name": template}, **given}}
 
 
 @TaskFunction
@@ -210,9 +219,8 @@ def use(body: str | Mapping[str, str], *, args: Fields | None = None, **argument
     required("use(...)")
     arguments |= args or {}
     name = body if isinstance(body, str) else body.get("body") or body["task"]
-    return {"name": name, "use": body if isinstance(body, str) else dict(body)} | (
-        {"args": arguments} if arguments else {}
-    )
+    given = {"args": arguments} if arguments else {}
+    return {"name": name, "use": body if isinstance(body, str) else dict(body)} | given
 
 
 @TaskFunction

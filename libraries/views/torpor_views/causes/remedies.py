@@ -54,6 +54,7 @@ REMEDIES: Mapping[str, Remedy] = {
             Reason.PARAMS_INVALID,
             Reason.TEMPLATE_INVALID,
             Reason.TEMPLATE_NOT_ALLOWED,
+            Reason.RUN_NAME_TAKEN,
             Reason.RUN_LIMIT_REACHED,
             Reason.OBJECT_REFUSED,
         ),

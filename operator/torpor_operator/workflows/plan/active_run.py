@@ -21,6 +21,7 @@ from torpor_operator.state.task_state import TaskOutcome
 from torpor_operator.taskrun import termination
 from torpor_operator.taskrun.step import Step, TaskRunView, earliest
 from torpor_operator.workflows.plan import (
+    child_runs,
     clear,
     dispatch,
     events,
@@ -107,12 +108,15 @@ def run_tasks(run: RunContext) -> WorkflowPlan:
 
 def _replacements(snapshot: Snapshot) -> list[Step]:
     """The steps that remove what a clearing or a mark replaces."""
-    return [
-        termination.replace_by_mark(view)
-        if marks.of_instance(snapshot.workflow, view.taskrun.spec.task, view.taskrun.spec.path)
-        else termination.delete_for_rerun(view)
-        for view in _replaced(snapshot)
-    ]
+    return [_replacement(snapshot, view) for view in _replaced(snapshot)]
+
+
+def _replacement(snapshot: Snapshot, view: TaskRunView) -> Step:
+    if (before := child_runs.before_deletion(snapshot, view)).actions:
+        return before
+    if marks.of_instance(snapshot.workflow, view.taskrun.spec.task, view.taskrun.spec.path):
+        return termination.replace_by_mark(view)
+    return termination.delete_for_rerun(view)
 
 
 def _replaced(snapshot: Snapshot) -> list[TaskRunView]:

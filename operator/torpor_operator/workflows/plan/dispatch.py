@@ -10,7 +10,7 @@ from typing import Self, TypeVar
 
 from torpor_crds.models.pod_fields import PodFields
 from torpor_crds.models.taskrun import TaskRun
-from torpor_crds.models.workflow import WorkflowSpec
+from torpor_crds.models.workflow import Workflow, WorkflowSpec
 from torpor_wire import retry
 from torpor_wire.enums import LogMode
 from torpor_wire.reason import Reason
@@ -22,7 +22,7 @@ from torpor_operator.model import volume_claims
 from torpor_operator.model.actions import Action, CreatePod, CreateTaskRun, Need, PostEvent
 from torpor_operator.model.snapshot import PodContext, Snapshot
 from torpor_operator.model.workflow_plan import WorkflowPlan
-from torpor_operator.taskrun import pod_builder, pod_startup, step, transitions
+from torpor_operator.taskrun import child_run, pod_builder, pod_startup, step, transitions
 from torpor_operator.taskrun.step import Step, TaskRunView, earliest
 from torpor_operator.workflows.plan.task_plan import TaskPlan
 
@@ -133,8 +133,17 @@ def view_of(snapshot: Snapshot, name: str) -> TaskRunView:
         settings=snapshot.settings,
         now=snapshot.now,
         children=snapshot.children.get(taskrun.metadata.uid, ()),
+        released=tuple(filter(None, [snapshot.released.get(name)])),
+        namesake=_namesake(snapshot, taskrun),
         runs_of_root=snapshot.runs_of_root,
     )
+
+
+def _namesake(snapshot: Snapshot, taskrun: TaskRun) -> Workflow | None:
+    """The Workflow with the name that the author chose for the run of the TaskRun, while it has not started one."""
+    run = taskrun.spec.run
+    begins = run is not None and run.name is not None and taskrun.status.state is State.SCHEDULED
+    return snapshot.find_run(child_run.child_name(taskrun)) if begins else None
 
 
 def _with_event_reads(view: TaskRunView, readers: frozenset[str]) -> TaskRunView:

@@ -12,14 +12,14 @@ from torpor_crds.models.workflow import Workflow, WorkflowStatus
 from torpor_wire import times
 from torpor_wire.reason import Reason
 
-from torpor_operator.model.actions import ReadVariables
+from torpor_operator.model.actions import ReadVariables, SetFinalizers
 from torpor_operator.model.snapshot import Snapshot
 from torpor_operator.model.workflow_plan import WorkflowPlan, requires_role
 from torpor_operator.notifications.decide import add_notifications
 from torpor_operator.state import conditions
-from torpor_operator.taskrun import child_run
 from torpor_operator.workflows.plan import (
     active_run,
+    child_runs,
     clear_request,
     finished_run,
     invalid_run,
@@ -35,6 +35,7 @@ DECISIONS: tuple[Decision, ...] = (
     active_run.hold_queued,  # a queued run of a Schedule: it does not begin, not even by a clear
     clear_request.accept_or_refuse,  # the clear annotation asks to run instances again
     mark_request.accept_or_refuse,  # the mark annotation asks to end instances without running them
+    child_runs.wait_again,  # a failed run of a task was cleared by itself: its task waits for it again
     finished_run.clean_up,  # status.completionTime is set: pods, finalizer, archive, TTL
     template_copy.copy_or_wait,  # the run has a template and no tasks yet: copy its spec, with the finalizer
     run_start.start,  # the finalizer is missing: add it before anything is created, with defaults and bodies
@@ -53,10 +54,17 @@ def plan(snapshot: Snapshot, build_graph: BuildGraph = build_graph) -> WorkflowP
     """
     run = RunContext(snapshot, build_graph)
     decided = next(decided for decide in DECISIONS if (decided := decide(run)) is not None)
-    if changes := child_run.propagate(snapshot):
-        decided = replace(decided, actions=(*decided.actions, *changes))
+    decided = _with_child_runs(snapshot, decided)
     notified = add_notifications(snapshot, decided)
     return _hold(snapshot, notified) if snapshot.not_ready else notified
+
+
+def _with_child_runs(snapshot: Snapshot, decided: WorkflowPlan) -> WorkflowPlan:
+    """The plan with what its runs get. A deleted Workflow stays until those that nobody owns are cancelled."""
+    actions = decided.actions
+    if snapshot.children and child_runs.holds_deletion(snapshot) and any(isinstance(a, SetFinalizers) for a in actions):
+        actions = tuple(action for action in actions if not isinstance(action, SetFinalizers))
+    return replace(decided, actions=(*actions, *child_runs.propagate(snapshot)))
 
 
 def _hold(snapshot: Snapshot, decided: WorkflowPlan) -> WorkflowPlan:

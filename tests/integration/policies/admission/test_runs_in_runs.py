@@ -29,6 +29,18 @@ REJECTED: dict[str, tuple[dict[str, Any], str]] = {
         workflow({"name": "a", "run": _RUN | {"params": {"n": 1}}, "expand": [{"name": "n", "over": [1]}]}),
         "task a: argument n is in both expand and args, trigger.kwargs or run.params; remove one",
     ),
+    "a result of a task that does not wait for its run": (
+        workflow({"name": "a", "run": _RUN | {"wait": False, "timeout": "1h"}, "result": "event.name"}),
+        "the name and uid of the run as its result: remove run.timeout, run.deletionPolicy, result and failWhen",
+    ),
+    "one name for the runs of all instances": (
+        workflow({"name": "a", "run": _RUN | {"name": "load"}, "expand": [{"name": "n", "over": [1, 2]}]}),
+        "task a: each instance starts a run, and no two have one name: use run.name: load-${mapping.index}",
+    ),
+    "a deletion policy of another engine": (
+        workflow({"name": "a", "run": _RUN | {"deletionPolicy": "Orphan"}}),
+        'Unsupported value: "Orphan": supported values: "Delete", "Retain"',
+    ),
     "a param of a run that YAML reads as true": (
         workflow({"name": "a", "run": _RUN | {"params": {"true": 1}}}),
         "task a: ",

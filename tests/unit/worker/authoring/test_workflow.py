@@ -272,6 +272,17 @@ def test_one_instance_of_a_group_cannot_be_the_result_of_a_run() -> None:
         ingest()
 
 
+def test_a_run_has_a_name_and_can_be_left() -> None:
+    @workflow
+    def nightly() -> None:
+        run("load", run_name="load-1", deletion_policy="Retain")
+        run("announce", wait=False)
+
+    kept, left = (task["run"] for task in nightly()["spec"]["tasks"])
+    assert kept == {"templateRef": {"name": "load"}, "name": "load-1", "deletionPolicy": "Retain"}
+    assert left == {"templateRef": {"name": "announce"}, "wait": False}
+
+
 def test_a_run_of_a_template_is_a_task() -> None:
     @workflow
     def nightly() -> None:

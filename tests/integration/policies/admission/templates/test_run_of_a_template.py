@@ -145,6 +145,19 @@ def test_only_the_operator_sets_the_parent(server: Server, namespace: str, edito
 
 
 @pytest.mark.attack
+def test_only_the_operator_moves_a_run_to_another_taskrun(server: Server, namespace: str, editor: str) -> None:
+    operator = server.token("torpor-system", "torpor-operator")
+    create(server, namespace, template_cases.run(DATE, parent=_PARENT), token=operator).expect(201)
+    again = {"parent": {"uid": "v", "attempt": 1, "clears": 2}}
+    refused = change(server, namespace, again, token=editor)
+    assert refused.status == 422, refused.message
+    assert "spec.parent cannot change" in refused.message
+    change(server, namespace, again, token=operator).expect(200)
+    refused = change(server, namespace, {"parent": {"uid": "w", "workflow": "another"}}, token=operator)
+    assert "spec.parent cannot change" in refused.message
+
+
+@pytest.mark.attack
 @pytest.mark.parametrize("version", [{"uid": "x"}, {"generation": 1}], ids=["uid", "generation"])
 def test_only_the_operator_names_the_version_of_a_body(
     server: Server, namespace: str, editor: str, version: Body

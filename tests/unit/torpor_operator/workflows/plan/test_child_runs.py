@@ -39,7 +39,15 @@ def test_the_run_has_its_template_params_owner_and_parent() -> None:
     assert child["spec"] == {
         "templateRef": {"name": "child"},
         "params": {"day": "monday"},
-        "parent": {"workflow": "run", "taskRun": taskrun.name, "uid": taskrun.uid, "depth": 1, "root": UID},
+        "parent": {
+            "workflow": "run",
+            "taskRun": taskrun.name,
+            "uid": taskrun.uid,
+            "attempt": 1,
+            "clears": 0,
+            "depth": 1,
+            "root": UID,
+        },
     }
     (owner,) = child["metadata"]["ownerReferences"]
     assert (owner["kind"], owner["uid"], owner["controller"]) == ("TaskRun", taskrun.uid, True)
