@@ -45,7 +45,7 @@ from tests.simulation.process import Process
 from tests.simulation.scenarios import disruptions, fault_moments, marks, population, random_schedules
 from tests.simulation.scenarios.faults import FaultProfile, RandomFaults
 
-BOUND = 200.0
+BOUND = 300.0
 """Seconds after the last fault within which every run must end."""
 REST = 25.0
 """Further seconds for cleanup: lingering pods, orphans and TTLs. They begin again when a TTL removes a Workflow."""

@@ -8,6 +8,7 @@ cleared. R7: what ends or suspends a run reaches the runs in it, and none that n
 """
 
 import json
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from torpor_kubernetes.client.resources import TASKRUNS, WORKFLOWS
@@ -65,8 +66,8 @@ class ChildRunChecker:
             if taskrun is not None:
                 self._check_outcome(flow, taskrun)
 
-    def check_reached(self, outer: str, field: str) -> None:
-        """Some time after a person set a field of the spec of an outer run."""
+    def check_reached(self, outer: str, field: str, cancelled: Collection[str]) -> None:
+        """Some time after a person set a field of the spec of an outer run, when some runs were cancelled already."""
         history = self._simulation.fake.history
         flows = {flow["metadata"]["name"]: flow for flow in history.of_kind(collection(WORKFLOWS))}
         if outer not in flows or not flows[outer]["spec"].get(field):
@@ -77,6 +78,8 @@ class ChildRunChecker:
             if parent.get("workflow") != outer or taskrun is None or taskrun["metadata"]["uid"] != parent["uid"]:
                 continue
             current = parent["attempt"] == taskrun["status"]["attempt"]
+            if current and field == "stop" and not _is_cancelled(flows[outer]) and name not in cancelled:
+                self._expect("R7", not flow["spec"].get("cancel"), f"a stop of {outer} cancels {name}")
             if not current or "completionTime" in flow.get("status", {}) or "wait" in taskrun["spec"]["run"]:
                 continue
             if field == "suspend" and taskrun["status"]["state"] in TERMINAL:
@@ -190,6 +193,10 @@ class ChildRunChecker:
             result = json.loads(now.get("result", "null"))
             expected = json.loads(status.get("result", "null"))
             self._expect("R3", result == expected, f"{name} has the result {result}, and its run {expected}")
+
+
+def _is_cancelled(flow: Object) -> bool:
+    return bool(flow["spec"].get("cancel")) or "deletionTimestamp" in flow["metadata"]
 
 
 def _is_owned(call: Object) -> bool:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _REACHED = 25.0
 """Seconds after which a change of an outer run has reached the runs in it, once there are no faults."""
+_RESUMED = _REACHED + 10.0
+"""Seconds after a suspension when the runs in a run that was resumed go on: a wait of a minute has not ended."""
 
 
 def schedule(simulation: "Simulation") -> None:
@@ -56,10 +58,11 @@ def _change(simulation: "Simulation", rng: random.Random) -> None:
         return
     name, field = rng.choice(outer)["metadata"]["name"], rng.choice(("cancel", "stop", "suspend", "suspend"))
     _set(simulation, name, field, value=True)
-    simulation.person.call_later(_REACHED, simulation.child_runs.check_reached, name, field)
+    cancelled = frozenset(run["metadata"]["name"] for run in _runs(simulation) if run["spec"].get("cancel"))
+    simulation.person.call_later(_REACHED, simulation.child_runs.check_reached, name, field, cancelled)
     if field == "suspend":
         simulation.person.call_later(_REACHED + 1.0, partial(_set, simulation, name, field, value=False))
-        simulation.person.call_later(2 * _REACHED, simulation.child_runs.check_resumed, name)
+        simulation.person.call_later(_RESUMED, simulation.child_runs.check_resumed, name)
 
 
 def _set(simulation: "Simulation", name: str, field: str, *, value: bool) -> None:

@@ -25,8 +25,11 @@ def put_templates(rng: random.Random, fake: FakeApi) -> None:
         "tasks": [_python(rng, "t0", "${params.number}")],
     }
     if rng.random() < 0.5:
-        pause = rng.choice(("3s", "3s", "15s"))
-        leaf["tasks"].append({"name": "pause", "trigger": {"class": "duration", "kwargs": {"duration": pause}}})
+        pause = rng.choice(("3s", "15s", "60s"))
+        later = {} if pause == "3s" else {"after": ["t0"], "rule": "all_done"}
+        leaf["tasks"].append(
+            {"name": "pause", "trigger": {"class": "duration", "kwargs": {"duration": pause}}, **later}
+        )
     if rng.random() < 0.3:
         leaf["ttlAfterFinished"] = "0s"
     nested: Object = {
