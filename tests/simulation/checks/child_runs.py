@@ -3,7 +3,7 @@
 R1: an attempt of a TaskRun starts at most one run. R2: a TaskRun waits only for a run that was created. R3: it succeeds
 only if its run did, with the result of the run; one that does not wait has the name and uid of its run as its result.
 R4: a run ends with the task that waits for it, and no run outlives its TaskRun unless its author says so. R5: nothing
-deletes a run for which a task waits, or is about to wait again. R6: a task takes the outcome of a failed run that was
+deletes a run for which a task waits, or is about to wait again, and no run that its author keeps is deleted with its task. R6: a task takes the outcome of a failed run that was
 cleared. R7: what ends or suspends a run reaches the runs in it, and none that nothing waits for.
 """
 
@@ -101,10 +101,13 @@ class ChildRunChecker:
         parent, status, outer = flow["spec"]["parent"], flow.get("status", {}), flow["spec"]["parent"]["workflow"]
         owner = self._simulation.fake.get(WORKFLOWS, flow["metadata"]["namespace"], outer)
         ends = owner is None or owner["spec"].get("cancel") or owner["spec"].get("stop")
-        if ends or taskrun["status"]["attempt"] != parent["attempt"] or status.get("clears", 0) <= parent["clears"]:
+        if ends or taskrun["status"]["attempt"] != parent["attempt"] or not status.get("clears"):
             return
         missed = taskrun["status"]["state"] == "Failed" and status.get("state") == "Succeeded"
-        self._expect("R6", not missed, f"{flow['metadata']['name']} succeeded after a clear, and its task failed")
+        seen = status["clears"] <= parent.get("clears", 0)
+        self._expect(
+            "R6", seen or not missed, f"{flow['metadata']['name']} succeeded after a clear, and its task failed"
+        )
 
     def _run_changed(self, writer: Process, before: Object | None, after: Object | None) -> None:
         flow = after or before
@@ -113,18 +116,21 @@ class ChildRunChecker:
         if before is None:
             self._created(flow)
         elif writer.kind != "person":
-            self._check_kept(before, after)
+            self._check_kept(writer, before, after)
             if after is not None and self._calls.get(flow["spec"]["parent"]["uid"], {}).get("wait") is False:
                 changed = [name for name in ("cancel", "stop", "suspend") if after["spec"].get(name)]
                 asked = [name for name in changed if before["spec"].get(name)]
                 self._expect("R7", changed == asked, f"{flow['metadata']['name']} got {changed}, and nothing waits")
 
-    def _check_kept(self, before: Object, after: Object | None) -> None:
+    def _check_kept(self, writer: Process, before: Object, after: Object | None) -> None:
         """Whether a deletion by the operator or the garbage collector is due."""
         parent, name = before["spec"]["parent"], before["metadata"]["name"]
         begins = after is None or "deletionTimestamp" in after["metadata"]
         if not begins or "deletionTimestamp" in before["metadata"]:
             return
+        if writer.kind == "kubelet":
+            kept = not _is_owned(self._calls.get(parent["uid"], {}))
+            self._expect("R5", not kept, f"{name} is collected as garbage, and its author keeps it")
         namespace = before["metadata"]["namespace"]
         taskrun = self._simulation.fake.get(TASKRUNS, namespace, parent["taskRun"])
         if taskrun is not None and taskrun["metadata"]["uid"] == parent["uid"]:

@@ -56,11 +56,9 @@ def _goes_on(snapshot: Snapshot, taskrun: TaskRun) -> bool:
     if call is None or not call.waits or taskrun.status.state is not State.FAILED:
         return False
     child = _current(snapshot, taskrun)
-    parent = None if child is None else child.spec.parent
-    if child is None or parent is None or child.metadata.deletion_timestamp is not None:
+    if child is None or child.metadata.deletion_timestamp is not None or not _was_cleared(child):
         return False
-    seen = child.status.clears <= parent.clears
-    return not seen and (child.status.completion_time is None or child.status.state == RunState.SUCCEEDED)
+    return child.status.completion_time is None or child.status.state == RunState.SUCCEEDED
 
 
 def _current(snapshot: Snapshot, taskrun: TaskRun) -> Workflow | None:
@@ -161,8 +159,14 @@ def _ends(workflow: Workflow) -> bool:
 
 
 def _goes_on_by_itself(parent: Workflow, child: Workflow) -> bool:
-    """Whether a user cleared the run after its end: its task has ended, and does not wait for it any more."""
-    return child.status.reopened_time is not None and not _ends(parent)
+    """Whether a user cleared the run since its task began to wait: the task has ended, and is to wait for it again."""
+    return _was_cleared(child) and not _ends(parent)
+
+
+def _was_cleared(child: Workflow) -> bool:
+    """Whether a user cleared the run after its end, and no task has waited for it since."""
+    origin, status = child.spec.parent, child.status
+    return origin is not None and status.reopened_time is not None and status.clears > origin.clears
 
 
 def _ending(parent: Workflow) -> str:

@@ -213,6 +213,20 @@ def test_a_task_that_failed_again_with_its_run_does_not_wait_again() -> None:
     assert cluster.settle().status.clears == 1, "it has seen this clear"
 
 
+def test_a_run_that_was_waited_for_again_ends_with_its_task() -> None:
+    cluster = PlanFixture(run_of("load"), python("other", after=["load"], rule="all_done")).settle()
+    fail(cluster)
+    child = child_of(cluster)
+    child["status"] = dict(_CLEARED)
+    cluster.settle()
+    timed_out = transitions.fail(
+        cluster.run("load").pin(), retry.Policy(), reason=Reason.DEFERRAL_TIMEOUT, message="", now=cluster.now
+    )
+    cluster.api.patch(cluster.run("load"), timed_out)
+    cluster.settle()
+    assert child["spec"].get("cancel") is True
+
+
 def test_a_run_in_the_middle_of_three_goes_on_too() -> None:
     parent = {"workflow": "outer", "taskRun": "t", "uid": "u", "depth": 1, "root": "root-uid"}
     cluster = PlanFixture(run_of("load"), parent=parent).settle()

@@ -169,7 +169,7 @@ def test_a_run_that_a_user_cleared_after_its_end_goes_on() -> None:
     child = child_of(cluster, "load")
     child["status"] = {"state": "Succeeded", "completionTime": "2026-11-22T09:00:00Z"}
     cluster.end_wait("load")
-    child["status"] = {"state": "Running", "reopenedTime": "2026-11-22T10:00:00Z"}
+    child["status"] = {"state": "Running", "reopenedTime": "2026-11-22T10:00:00Z", "clears": 1}
     cluster.settle()
     assert "cancel" not in child["spec"]
     cluster.change(cancel=True)
