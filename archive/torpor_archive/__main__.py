@@ -31,6 +31,7 @@ from torpor_archive.http.health import Health
 from torpor_archive.http.listener import serve_on
 from torpor_archive.http.log_routes import LogRoutes
 from torpor_archive.http.routes import Routes
+from torpor_archive.http.run_result_routes import RunResultRoutes
 from torpor_archive.http.services import ArchiveServices
 from torpor_archive.http.step_routes import StepRoutes
 from torpor_archive.logs.reader import LogTransport
@@ -120,6 +121,7 @@ def _activities(  # noqa: PLR0913 - what serve() builds and closes
         Routes(services),
         FileRoutes(services, bucket=bucket),
         StepRoutes(services),
+        RunResultRoutes(services),
         LogRoutes(database, reviews, namespaces, downloads, waits=logs.waits, objects=logs.objects),
     )
     sweep = Sweep(
@@ -181,7 +183,7 @@ async def _maintain_database(sweep: Sweep) -> Never:
 async def _serve_api(
     settings: ArchiveSettings,
     publisher: CertificatePublisher,
-    routes: tuple[Routes, FileRoutes, StepRoutes, LogRoutes],
+    routes: tuple[Routes, FileRoutes, StepRoutes, RunResultRoutes, LogRoutes],
     health: Health,
     metrics: ArchiveMetrics,
 ) -> Never:

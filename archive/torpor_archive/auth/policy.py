@@ -167,6 +167,25 @@ def check_put_event(name: str, taskrun: TaskRunAccess) -> ErrorResponse | None:
     return None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultLocation:
+    """Where the archive has the result of a run: as that of one of its TaskRuns."""
+
+    taskrun: str
+    """Its uid."""
+    digest: str
+
+
+def find_run_result(name: str, taskrun: TaskRunAccess, run: Mapping[str, Any]) -> ResultLocation | ErrorResponse:
+    """Return the result of a run in a run; refuse a Workflow that is not the one that the TaskRun waits for."""
+    parent, stored = run["spec"].get("parent") or {}, (run.get("status") or {}).get("stored")
+    if (parent.get("uid"), parent.get("attempt", 1)) != (taskrun.uid, taskrun.launch[0]):
+        return errors.forbidden(f"Workflow {run['metadata']['name']} is not the run of TaskRun {name}")
+    if not stored:
+        return errors.not_found(f"Workflow {run['metadata']['name']} has no result in the archive")
+    return ResultLocation(taskrun=stored["uid"], digest=stored["digest"])
+
+
 def check_get_result(caller: Caller, name: str, taskrun: TaskRunAccess, workflow: str) -> ErrorResponse | None:
     """Refuse to send a result of a Workflow (by uid) to a pod of another one."""
     refusal = _check_claim(caller, name, taskrun)

@@ -4,11 +4,12 @@ Positive answers are cached for some seconds. Refusals are never cached, so a ne
 """
 
 from collections.abc import Callable, Hashable, Mapping
+from typing import Any
 
 from cachetools import TTLCache
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
-from torpor_kubernetes.client.resources import ACCESS_REVIEWS, TASKRUNS
+from torpor_kubernetes.client.resources import ACCESS_REVIEWS, TASKRUNS, WORKFLOWS
 from torpor_wire import constants
 
 from torpor_archive import errors as refusal
@@ -49,6 +50,21 @@ class AccessReviews:
         """Return the cached TaskRun if the caller's pod claimed it; otherwise read it, as the claim may be new."""
         cached = self._taskruns.get((namespace, name))
         return cached if cached and cached.pod_uid == caller.pod_uid else await self.get_taskrun(namespace, name)
+
+    async def get_workflow(self, namespace: str, name: str) -> Mapping[str, Any]:
+        """Read a Workflow. Raises RefusedError (403) if it does not exist."""
+        try:
+            async with self._places.acquire(f"{namespace}/taskruns"):
+                return await self._api.get(WORKFLOWS, namespace, name)
+        except errors.NotFound:
+            raise RefusedError(refusal.forbidden(f"there is no Workflow {name} in namespace {namespace}")) from None
+        except errors.ApiError as error:
+            raise RefusedError(reviewer.unavailable(error)) from error
+
+    async def check_triggerer(self, caller: Caller, namespace: str, taskrun: TaskRunAccess) -> None:
+        """Raise RefusedError (403) unless the caller is a triggerer of the pool of a TaskRun."""
+        if not await self.is_allowed(caller, "fire", "triggerpools", namespace, taskrun.pool):
+            raise RefusedError(refusal.forbidden(f"{caller.user} may not `fire` pool {taskrun.pool}"))
 
     async def is_allowed(self, caller: Caller, verb: str, plural: str, namespace: str, name: str = "") -> bool:
         """Return whether the API server's authorizer allows the verb on Torpor's resource, or on the named one."""

@@ -69,8 +69,7 @@ class Routes:
         namespace, name = middleware.identifier(request, "namespace"), middleware.identifier(request, "name")
         caller = await middleware.authenticate(request, self._services.reviews)
         taskrun = await self._services.reviews.get_taskrun(namespace, name)
-        if not await self._services.reviews.is_allowed(caller, "fire", "triggerpools", namespace, taskrun.pool):
-            raise RefusedError(forbidden(f"{caller.user} may not `fire` pool {taskrun.pool}"))
+        await self._services.reviews.check_triggerer(caller, namespace, taskrun)
         middleware.unwrap(policy.check_put_event(name, taskrun))
         owner = taskrun if request.query.get("as") == "result" else replace(taskrun, uid=names.event_owner(taskrun.uid))
         return await self._store(request, owner, chunks.EVENT, lambda current: policy.check_put_event(name, current))

@@ -1,8 +1,5 @@
 """Combines the results of the steps of a task, some of which are in the archive, into one result (ADR 0061)."""
 
-from dataclasses import asdict
-from http import HTTPStatus
-
 from aiohttp import web
 from torpor_kubernetes.client import decoding
 from torpor_wire import names
@@ -10,13 +7,13 @@ from torpor_wire.state import State
 
 from torpor_archive.errors import RefusedError, forbidden, invalid, not_found, too_large
 from torpor_archive.http import middleware
+from torpor_archive.http.derived_results import store_derived
 from torpor_archive.http.services import ArchiveServices
 from torpor_archive.namespaces import NamespaceId
-from torpor_archive.storage import chunks, results, step_results, validation
+from torpor_archive.storage import results, step_results
 from torpor_archive.storage.bodies import StoredBody
 from torpor_archive.storage.content import BodyFormat
 from torpor_archive.storage.step_results import CombinedBody, GivenStep
-from torpor_archive.storage.tables import RESULTS
 
 _BODY_MAX = 256 * 1024
 _OBJECT = BodyFormat(type="object")
@@ -45,16 +42,8 @@ class StepRoutes:
             raise RefusedError(forbidden(f"TaskRun {name} is {taskrun.state}, or another one than {uid}"))
         place = await self._services.namespaces.of_object(namespace, taskrun.created)
         stored = {part.name: await self._find(place, uid, part) for part in parts if part.digest is not None}
-        async with self._services.uploads.upload(RESULTS, place, _OBJECT, chunks.RESULT) as session:
-            validator, entries = validation.validator_for(_OBJECT)
-            last = await session.receive(CombinedBody(self._services.database, parts, stored), validator)
-            summary = session.summary(entries.keys if entries else None)
-            attempt, segment, launch = taskrun.launch
-            row = {"namespace": place.name, "namespace_uid": place.uid, "taskrun": uid, "workflow": taskrun.workflow}
-            order = {"attempt": attempt, "segment": segment, "launch": launch}
-            await session.finish(last, summary, results.store({**row, **order, "digest": summary.digest}))
-        answer = asdict(summary) | {"type": _OBJECT.type, "name": None}
-        return web.json_response(answer, status=HTTPStatus.CREATED)
+        combined = CombinedBody(self._services.database, parts, stored)
+        return await store_derived(self._services, place, taskrun, _OBJECT, combined)
 
     async def _find(self, place: NamespaceId, uid: str, part: GivenStep) -> StoredBody:
         found = await results.find(self._services.database, place, names.step_owner(uid, part.name), part.digest or "")

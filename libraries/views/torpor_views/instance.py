@@ -1,5 +1,6 @@
 """An instance: one TaskRun, parsed leniently. Times are seconds since the epoch. Pure."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -12,6 +13,8 @@ from torpor_views import json_fields
 from torpor_views.json_fields import Fields, duration, is_given, moment, number, number_from_one, read_from, text
 
 _HTTP_CALL = "http_call"
+_AWAITED_RUN = re.compile(r"\b[Ww]orkflow ([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?)(?![^ :;])", re.ASCII)
+"""The name of the Workflow in the messages of trigger `workflow`."""
 _SECONDS_MAX = 1e12
 
 
@@ -140,6 +143,7 @@ class InstanceView:
     source: str = read_from("spec.source.configMap", text)
     kind: str = read_from("spec", _kind)
     waits_first: bool = read_from("spec.trigger", is_given)
+    chosen_run: str = read_from("spec.run.name", text)
     timeout: float | None = read_from("spec.timeout", duration)
     timeout_while_deferred: bool = read_from("spec.timeoutWhileDeferred", _is_not_false)
     limit: int = read_from("spec.retries.limit", number)
@@ -196,6 +200,23 @@ class InstanceView:
     def pod_name(self) -> str:
         """The name of the pod of the present segment, whether or not it exists."""
         return self.pod or names.pod(self.name, self.attempt, self.segment, self.launch)
+
+    @property
+    def child_run(self) -> str:
+        """The name of the run that the present attempt starts, or has started; empty for any other task.
+
+        The trigger, and the message of its end, have the name also of a run that an earlier TaskRun has started.
+        """
+        if self.kind != "run":
+            return ""
+        kwargs = {} if self.trigger is None else json_fields.fields(json_fields.decoded(self.trigger.kwargs))
+        if awaited := text(kwargs.get("name")):
+            return awaited
+        if self.ended and (named := _AWAITED_RUN.search(self.message)) is not None:
+            return named[1]
+        if self.chosen_run:
+            return names.chosen_run(self.chosen_run, self.attempt)
+        return names.child_run(self.name, self.uid, self.attempt)
 
     @property
     def stuck(self) -> bool:

@@ -1,10 +1,11 @@
 """Checks runs that tasks start.
 
-R1: an attempt of a TaskRun starts at most one run. R2: a TaskRun waits only for a run that was created. R3: it succeeds
-only if its run did, with the result of the run; one that does not wait has the name and uid of its run as its result.
-R4: a run ends with the task that waits for it, and no run outlives its TaskRun unless its author says so. R5: nothing
-deletes a run for which a task waits, or is about to wait again, and no run that its author keeps is deleted with its task. R6: a task takes the outcome of a failed run that was
-cleared. R7: what ends or suspends a run reaches the runs in it, and none that nothing waits for.
+R1: an attempt of a TaskRun starts at most one run. R2: a TaskRun waits only for a run that was created. R3: it
+succeeds only if its run did, with the result of the run; one that does not wait has the name and uid of its run as
+its result. R4: a run ends with the task that waits for it, and no run outlives its TaskRun unless its author says so.
+R5: nothing deletes a run for which a task waits, or is about to wait again, and no run that its author keeps is
+deleted with its task. R6: a task takes the outcome of a failed run that was cleared. R7: what ends or suspends a run
+reaches the runs in it, and none that nothing waits for.
 """
 
 import json

@@ -8,6 +8,7 @@ import pytest
 from torpor_views import why
 from torpor_views.causes import remedies
 from torpor_views.why import Cause, CauseKind, Urgency
+from torpor_wire import names
 from torpor_wire.state import State
 
 from tests.unit.views.objects import Object, at, facts, pod, python, run, taskrun, verdict, workflow
@@ -32,6 +33,22 @@ def test_each_state_has_a_cause(state: str) -> None:
     cause = cause_of(taskrun("load", state))
     assert cause.sentence.startswith("Task load ")
     assert (cause.ref, cause.taskrun) == ("load", "etl-load-" + cause.taskrun[-5:])
+
+
+@pytest.mark.parametrize(
+    ("message", "call", "name"),
+    [
+        ("Workflow nightly-load-1a2b3 has failed: TaskFailed: task a: exit code 2", {}, "nightly-load-1a2b3"),
+        ("the deferral timed out while waiting for workflow load-2 state=succeeded", {}, "load-2"),
+        ("its end was not seen", {"name": "load"}, "load"),
+        ("its end was not seen", {}, names.child_run(names.taskrun("etl", "w1", "load"), "uid-of-load", 1)),
+    ],
+)
+def test_a_task_that_failed_with_its_run_leads_to_the_run(message: str, call: Object, name: str) -> None:
+    failed = taskrun("load", "Failed", reason="TriggerFailed", message=message, metadata={"uid": "uid-of-load"})
+    failed["spec"]["run"] = {"template": "load", **call}
+    del failed["spec"]["python"]
+    assert cause_of(failed).command == f"torpor why {name} -n data"
 
 
 # pods

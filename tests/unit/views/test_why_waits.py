@@ -147,3 +147,10 @@ def test_a_time_in_the_past_is_overdue() -> None:
     cause = cause_of(deferred("load", class_name="time", waits_for=f"until {at(-90)}", trigger=trigger))
     assert cause.kind is CauseKind.WAIT_OVERDUE
     assert cause.sentence.startswith("Task load should have ended its wait 1m30s ago, but no triggerer of pool default")
+
+
+def test_a_task_that_waits_for_its_run_leads_to_the_run() -> None:
+    kwargs = canonical.plain({"name": "nightly-load-1a2b3", "state": "succeeded", "whole": True})
+    waiting = deferred("load", class_name="workflow", trigger={"kwargs": kwargs})
+    waiting["spec"] = {"run": {"template": "load"}} | {k: v for k, v in waiting["spec"].items() if k != "python"}
+    assert cause_of(waiting).command == "torpor why nightly-load-1a2b3 -n data"

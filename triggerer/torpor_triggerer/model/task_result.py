@@ -44,6 +44,15 @@ async def evaluate_event(
     )
 
 
+def run_with_archived_result(wait: TriggerWait, ended: Fired | Done) -> str | None:
+    """The name of the run in a run whose result, which the archive has, is that of the task; None if it is not."""
+    if not wait.run_depth or wait.trigger is None or not isinstance(ended, Fired):
+        return None
+    event = json.loads(ended.event)
+    is_archived = trigger.parse(wait.trigger.kwargs).get("whole") is True and event.get("truncated") is True
+    return str(event["name"]) if is_archived else None
+
+
 def _class(wait: TriggerWait) -> str:
     return "" if wait.trigger is None else wait.trigger.class_name
 

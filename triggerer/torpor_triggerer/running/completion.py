@@ -2,7 +2,8 @@
 
 1. `evaluate_event`: a task without a pod evaluates `failWhen` and `result` over its event.
 2. `redacted`: secrets go; a failure gets the last log lines.
-3. `LargeValueStore.store_large`: a value too large for the TaskRun goes to the archive.
+3. `LargeValueStore.store_large`: a value too large for the TaskRun goes to the archive. The result of a run in a run
+   that is there already is copied.
 4. `StatusWriter.write`: one conditional patch, then metrics and the Event.
 5. `LogSender.add`: the log lines are queued for the archive.
 """
@@ -15,7 +16,7 @@ from torpor_wire.retry import Backoff
 
 from torpor_triggerer.model import outcome as outcomes
 from torpor_triggerer.model.outcome import Done, Fired, Outcome
-from torpor_triggerer.model.task_result import Evaluate, evaluate_event
+from torpor_triggerer.model.task_result import Evaluate, evaluate_event, run_with_archived_result
 from torpor_triggerer.reporting.log_sender import LogSender
 from torpor_triggerer.reporting.status_writer import StatusWriter
 from torpor_triggerer.running.state import WaitRun
@@ -56,5 +57,8 @@ class Completion:
     async def _final(self, run: WaitRun, outcome: Outcome) -> Outcome:
         """The outcome as it is written."""
         if isinstance(outcome, Fired | Done):
+            archived = run_with_archived_result(run.wait, outcome)
             outcome = await evaluate_event(self.evaluate, run.wait, outcome, run.wait_log)
+            if archived is not None and isinstance(outcome, Done):
+                return await self.archive.copy_run_result(run.wait, archived)
         return await self.archive.store_large(run.wait, outcomes.redacted(outcome, run.wait_log))

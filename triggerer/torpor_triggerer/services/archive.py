@@ -8,9 +8,9 @@ container: its environment contains it, and it cannot read the archive.
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from torpor.runtime import result_encoding
 from torpor_crds.models.archive import ArchiveEndpoint
@@ -28,7 +28,7 @@ RETRY = Backoff(first=1.0, cap=30.0, jitter=0.0)
 ATTEMPTS = 7
 """About a minute, which covers a restart of the archive's database."""
 _AGAIN = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS})
-_FIELDS = ("size", "digest", "type", "length", "keys")
+_FIELDS = ("size", "digest", "type", "length", "keys", "name")
 _SOURCE = "a Schedule's source; store the data and return its location"
 _CONTAINER = "the environment of a container; wait for a smaller event, or in a python task"
 _NONE = "and no archive is installed for larger ones; store the data and return its location"
@@ -46,6 +46,10 @@ class ArchiveUploadClient(Protocol):
 
     async def post_json(self, endpoint: ArchiveEndpoint, path: str, body: object) -> ArchiveResponse:
         """Send a value as JSON. Raises OSError if there is no response."""
+
+
+Request: TypeAlias = Callable[[ArchiveUploadClient, ArchiveEndpoint], Awaitable[ArchiveResponse]]
+"""Sends one request. Raises OSError if there is no response."""
 
 
 class LargeValueStore:
@@ -75,7 +79,7 @@ class LargeValueStore:
     async def _event(self, wait: TriggerWait, event: str) -> Fired | Failed:
         prefix = _too_large(event)
         headers = {"Content-Type": "application/octet-stream", "Torpor-Type": "bytes"}
-        stored = await self._send(wait, "event", headers, event.encode())
+        stored = await self._put(wait, "event", headers, event.encode())
         match stored:
             case None | str():
                 return _not_stored(prefix, stored, without_archive=Reason.EVENT_INVALID)
@@ -88,26 +92,40 @@ class LargeValueStore:
         if isinstance(body, str):
             raise TypeError("a text of more than 8 kB is a body")
         headers = {"Content-Type": body.content_type, "Torpor-Type": body.kind}
-        stored = await self._send(wait, "event?as=result", headers, b"".join(body.pieces()))
+        stored = await self._put(wait, "event?as=result", headers, b"".join(body.pieces()))
         match stored:
             case None | str():
                 return _not_stored(prefix, stored, without_archive=Reason.RESULT_INVALID)
             case _:
-                return Done(
-                    result=None, stored={name: stored[name] for name in _FIELDS if stored.get(name) is not None}
-                )
+                return _done(stored)
 
-    async def _send(
+    async def copy_run_result(self, wait: TriggerWait, run: str) -> Done | Failed:
+        """Return the result of a run in a run as that of its task: the archive copies it, and it is not read here."""
+        path = _path(wait, f"run-result/{run}")
+        stored = await self._send(lambda client, endpoint: client.post_json(endpoint, path, {}))
+        match stored:
+            case None | str():
+                why = "no archive is installed" if stored is None else f"the archive did not copy it: {stored}"
+                message = f"the result of run {run} is in the archive; {why}"
+                return Failed(reason=Reason.RESULT_NOT_STORED, message=message)
+            case _:
+                return _done(stored)
+
+    async def _put(
         self, wait: TriggerWait, end: str, headers: Mapping[str, str], body: bytes
     ) -> Mapping[str, Any] | str | None:
-        """Return the archive's answer, or why it did not store the body; None if no archive is installed."""
-        path, prefix = f"/v1/namespaces/{wait.namespace}/taskruns/{wait.name}/{end}", ""
+        path = _path(wait, end)
+        return await self._send(lambda client, endpoint: client.put(endpoint, path, headers, body))
+
+    async def _send(self, request: Request) -> Mapping[str, Any] | str | None:
+        """Return the archive's answer, or why it did not store a body; None if no archive is installed."""
+        prefix = ""
         for failures in range(1, ATTEMPTS + 1):
             try:
                 endpoint = await find_endpoint(self._api, self._namespace)
                 if endpoint is None or self._client is None:
                     return None
-                response = await self._client.put(endpoint, path, headers, body)
+                response = await request(self._client, endpoint)
             except (OSError, errors.ApiError) as error:
                 prefix = f"{type(error).__name__}: {error}"
             else:
@@ -128,6 +146,14 @@ def _not_stored(prefix: str, cause: str | None, *, without_archive: Reason) -> F
     if cause is None:
         return Failed(reason=without_archive, message=f"{prefix}, {_NONE}")
     return Failed(reason=Reason.RESULT_NOT_STORED, message=f"{prefix}; the archive did not store it: {cause}")
+
+
+def _path(wait: TriggerWait, end: str) -> str:
+    return f"/v1/namespaces/{wait.namespace}/taskruns/{wait.name}/{end}"
+
+
+def _done(stored: Mapping[str, Any]) -> Done:
+    return Done(result=None, stored={name: stored[name] for name in _FIELDS if stored.get(name) is not None})
 
 
 def _too_large(event: str) -> str:

@@ -70,17 +70,9 @@ class _End(BaseTrigger):
         return event | self._result(status, event)
 
     def _result(self, status: Mapping[str, Any], event: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the result, if there is one; one that does not fit, or is in the archive, is `truncated`.
-
-        Raises RunFailedError for a result in the archive that was to be whole.
-        """
+        """Return the result, if there is one; one that does not fit, or is in the archive, is `truncated`."""
         text = status.get("result")
         if not isinstance(text, str):
-            if status.get("stored") and self.whole:
-                raise RunFailedError(
-                    f"the result of {self.kind} {self.name} is in the archive, which an event cannot have; set `result`"
-                    " of the task, such as event.name, and fetch the result by torpor result"
-                )
             return {"truncated": True} if status.get("stored") else {}
         result = {"result": json.loads(text)}
         fits = self.whole or len(canonical.plain({**event, **result}).encode()) <= constants.EVENT_MAX
@@ -103,8 +95,7 @@ class WorkflowEnd(_End):
             ends do not count.
         labels: Labels of Workflows of the same namespace.
         cursor: The position after the last event, or a time.
-        whole: Whether the event has a result of up to 8 kB even if it exceeds the limit of an event. A result in the
-            archive then fails the wait.
+        whole: Whether the event has a result of up to 8 kB even if it exceeds the limit of an event.
     """
 
     kind = "Workflow"

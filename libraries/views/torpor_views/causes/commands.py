@@ -29,6 +29,11 @@ def torpor(verb: str, run: RunView, ref: str = "", *flags: str) -> str:
     return _line("torpor", verb, f"{run.name}/{ref}" if ref else run.name, *flags, "-n", run.namespace)
 
 
+def why_child(run: RunView, name: str) -> str:
+    """Return the command that explains a run in a run."""
+    return _line("torpor", "why", name, "-n", run.namespace)
+
+
 def retry(run: RunView, *refs: str) -> str:
     """Return the command that runs tasks or instances again."""
     return _line("torpor", "retry", run.name, *refs, "-n", run.namespace)

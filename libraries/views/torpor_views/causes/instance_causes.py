@@ -16,6 +16,8 @@ _NEAR = 0.1
 """The last part of a timeout in which it is worth a sentence."""
 _LOGS = frozenset({Reason.ERROR, Reason.LOST, Reason.TRIGGER_FAILED, Reason.TIMEOUT, Reason.TRIGGER_ENDED})
 """Reasons that the log explains."""
+_ENDS_OF_RUNS = frozenset({Reason.TRIGGER_FAILED, Reason.DEFERRAL_TIMEOUT})
+"""Reasons of a task with a run that the run explains."""
 
 
 def of_instance(run: RunView, facts: Facts, instance: InstanceView, slot: Cause | None) -> Cause:
@@ -130,9 +132,10 @@ def _failed(run: RunView, instance: InstanceView) -> Cause:
     attempts = f" in attempt {instance.attempt}{_of_attempts(instance, instance.attempt)}" if instance.limit else ""
     task = next((task for task in run.tasks if task.name == instance.task), None)
     may_fail = task is not None and task.may_fail
-    logs = commands.torpor("logs", run, instance.ref, "--failed")
+    child = instance.child_run if instance.reason in _ENDS_OF_RUNS else ""
+    logs = commands.why_child(run, child) if child else commands.torpor("logs", run, instance.ref, "--failed")
     command = remedies.of_message(run, instance.message, instance.ref) or (
-        logs if instance.reason in _LOGS else remedies.command(run, failure, instance.ref)
+        logs if child or instance.reason in _LOGS else remedies.command(run, failure, instance.ref)
     )
     permitted = ", which does not fail the run (mayFail)" if may_fail else ""
     detail = f"failed{attempts}{permitted}{f': {why}' if why else ''}{remedies.advice(failure)}"

@@ -57,7 +57,8 @@ def _waiting(run: RunView, instance: InstanceView) -> Cause:
     words = trigger.waits_for or trigger.class_name
     subject = f"waits {words}" if words.startswith("until ") else f"{_waits(run, instance)} for {words}"
     detail = f"{subject}{_looks(progress, run.now)}"
-    command = commands.torpor("logs", run, instance.ref)
+    child = instance.child_run
+    command = commands.why_child(run, child) if child else commands.torpor("logs", run, instance.ref)
     return _cause(
         run, instance, CauseKind.WAITING, Urgency.WAIT, detail, command, next_at=_next(trigger, progress, run.now)
     )
