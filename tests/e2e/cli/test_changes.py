@@ -43,12 +43,16 @@ def test_a_deleted_run_is_gone(torpor: Terminal) -> None:
 
 
 def test_approve_answers_the_only_question_of_a_run(torpor: Terminal) -> None:
-    name = torpor.submit(ask(question="Deploy 1.4?"))
+    form = {"question": "Deploy 1.4?", "fields": [{"name": "ticket", "pattern": "CHG-[0-9]+"}], "options": ["a", "b"]}
+    name = torpor.submit({**ask(), "trigger": {"class": "approval", "kwargs": form}, "result": "event.fields.ticket"})
     _until_asked(torpor, name)
-    output = torpor.ok("approve", name, "--note", "looks good")
+    refused = torpor.run("approve", name, "--option", "b")
+    assert refused.err.startswith("torpor: ticket is missing; answer with --field ticket=STRING"), refused
+    output = torpor.ok("approve", name, "--note", "looks good", "--field", "ticket=CHG-17", "--option", "b")
     assert output.startswith("approved: taskrun.torpor.dev/")
     assert "Deploy 1.4?" in output
     assert torpor.run("wait", name, "--timeout", "5m").code == 0
+    assert torpor.ok("result", f"{name}/ask") == '"CHG-17"\n'
     again = torpor.run("approve", name)
     assert (again.code, again.err) == (1, "torpor: ask does not wait for an approval: it is Succeeded\n")
 

@@ -1,10 +1,13 @@
 """Runs of templates on a real cluster: params reach the pods, and a run waits for its template."""
 
 import json
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
-from torpor_kubernetes.client.resources import TEMPLATES
+import pytest_asyncio
+from torpor_kubernetes.client.resources import CLUSTER_TEMPLATES, TEMPLATES
 
+from tests.e2e.support import site
 from tests.e2e.support.concurrent_runs import python, spec, wait
 from tests.e2e.support.stage import TIMEOUT, ClusterFixture
 
@@ -53,6 +56,65 @@ async def test_a_run_waits_until_its_template_exists(stage: ClusterFixture) -> N
     await create_template(stage, "later", dict(spec(wait("only", "1s"))))
     flow = await stage.ended("w")
     assert flow.status.state == "Succeeded"
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def create_cluster_template(stage: ClusterFixture) -> AsyncIterator[Callable[[str, str], Awaitable[str]]]:
+    """Creates a ClusterWorkflowTemplate for one namespace: a body that echoes, and a task that uses it."""
+    names: list[str] = []
+
+    async def create(name: str, namespace: str) -> str:
+        echo = {key: value for key, value in python("", "echo").items() if key != "name"}
+        workflow = {**spec({"name": "only", "use": "echo", "args": {"value": "inner"}}), "bodies": {"echo": echo}}
+        names.append(f"{stage.namespace}-{name}")
+        body = {
+            "apiVersion": f"{CLUSTER_TEMPLATES.group}/{CLUSTER_TEMPLATES.version}",
+            "kind": CLUSTER_TEMPLATES.kind,
+            "metadata": {"name": names[-1]},
+            "spec": {
+                "allowedNamespaces": {"names": [namespace]},
+                "workflow": {**workflow, "result": "tasks.only.result"},
+            },
+        }
+        await stage.api.create(CLUSTER_TEMPLATES, None, body)
+        return names[-1]
+
+    yield create
+    for name in names:
+        await stage.api.delete(CLUSTER_TEMPLATES, None, name)
+
+
+async def test_a_run_uses_a_cluster_template_and_the_response_of_a_service(
+    stage: ClusterFixture, create_cluster_template: Callable[[str, str], Awaitable[str]]
+) -> None:
+    address = await site.served(stage, ["python", "-m", "http.server", "8000", "--directory", "/tmp"])
+    url = f"http://{address}:8000/"
+    ours = await create_cluster_template("ours", stage.namespace)
+    theirs = await create_cluster_template("theirs", "another")
+    post = {"method": "POST", "url": url, "json": {"day": "2026-11-26"}, "success": [501]}
+    tasks = [
+        {"name": "get", "http": {"url": url}, "result": "event.status"},
+        {"name": "post", "http": post, "result": "event.status"},
+        {
+            "name": "echo",
+            "after": ["get", "post"],
+            "use": {"clusterTemplate": ours, "body": "echo"},
+            "args": {"value": "${[tasks.get.result, tasks.post.result]}"},
+        },
+        {"name": "inner", "run": {"templateRef": {"kind": CLUSTER_TEMPLATES.kind, "name": ours}}},
+    ]
+    await stage.start("w", spec(*tasks))
+    await stage.start("refused", {"templateRef": {"kind": CLUSTER_TEMPLATES.kind, "name": theirs}})
+
+    flow = await stage.ended("w")
+    assert flow.status.state == "Succeeded", flow.status
+    results = [json.loads((await stage.taskruns("w", task))[0].status.result or "") for task in ("echo", "inner")]
+    assert results == [[200, 501], "inner"]
+
+    (condition,) = [each for each in (await stage.ended("refused")).status.conditions if each.type == "Succeeded"]
+    assert condition.reason == "TemplateNotAllowed"
+    assert f"does not allow namespace {stage.namespace}" in condition.message
+    assert await stage.taskruns("refused") == []
 
 
 async def _has(stage: ClusterFixture, task: str) -> bool | None:

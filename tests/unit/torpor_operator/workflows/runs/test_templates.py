@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 
 import pytest
-from torpor_kubernetes.client.resources import EVENTS, TEMPLATES, WORKFLOWS
+from torpor_kubernetes.client.resources import CLUSTER_TEMPLATES, EVENTS, TEMPLATES, WORKFLOWS
 from torpor_local.apiserver.server import ApiRequest
 from torpor_operator.settings import Settings
 
@@ -152,3 +152,27 @@ async def test_a_run_that_was_deleted_while_it_waits_is_forgotten(harness: Contr
     before = reads(harness)
     await harness.advance(60)
     assert reads(harness) == before
+
+
+async def test_an_operator_without_the_right_names_the_role_and_ends_the_run(harness: ControllerHarness) -> None:
+    message = 'cannot get resource "clusterworkflowtemplates" in API group "torpor.dev" at the cluster scope'
+    harness.fake.inject(Fault(status=403, reason="Forbidden", message=message, path="/clusterworkflowtemplates/"))
+    body = template_cases.run({}, name="run")
+    body["spec"]["templateRef"] = {"kind": "ClusterWorkflowTemplate", "name": "platform"}
+    harness.fake.put(WORKFLOWS, body | {"metadata": {"name": "run", "namespace": NAMESPACE}})
+    await harness.advance(3)
+    status, reason, text = condition(harness)
+    assert (status, reason) == ("False", "TemplateInvalid")
+    assert text.startswith("ClusterWorkflowTemplate platform cannot be read: this installation of Torpor has no right")
+    assert text.endswith("can bind ClusterRole torpor-cluster-template-view to its operator by a ClusterRoleBinding")
+
+
+async def test_a_policy_that_refuses_a_read_is_no_missing_role(harness: ControllerHarness) -> None:
+    fault = Fault(status=403, reason="Forbidden", message="denied by a webhook", path="/clusterworkflowtemplates/")
+    harness.fake.inject(fault)
+    harness.fake.serve(CLUSTER_TEMPLATES)
+    body = template_cases.run({}, name="run")
+    body["spec"]["templateRef"] = {"kind": "ClusterWorkflowTemplate", "name": "platform"}
+    harness.fake.put(WORKFLOWS, body | {"metadata": {"name": "run", "namespace": NAMESPACE}})
+    await harness.advance(120)
+    assert condition(harness)[1] == "TemplateNotFound"
