@@ -37,6 +37,7 @@ async def serve(settings: PageSettings) -> None:
             base=settings.base,
             read_only=settings.read_only,
             namespaces=settings.namespaces,
+            system=settings.system_namespace,
         )
         async with listening(page, settings.port, _tls(settings)), listening(_health(), settings.health_port):
             log.info("serving %s on port %d, login by %s", settings.url, settings.port, settings.mode)

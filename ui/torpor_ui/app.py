@@ -4,6 +4,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from aiohttp import web
 from torpor_kubernetes.timing import SystemClock
+from torpor_wire.constants import SYSTEM_NAMESPACE
 
 from torpor_ui.acts.rights import Rights
 from torpor_ui.cluster.caller import Callers
@@ -46,10 +47,14 @@ def build(  # noqa: PLR0913 - what differs between `torpor ui`, a cluster and a 
     base: str = "",
     read_only: bool = False,
     namespaces: tuple[str, ...] = (),
+    system: str = SYSTEM_NAMESPACE,
 ) -> web.Application:
-    """Return the application. `transport` carries the credentials of `torpor ui`, or none."""
+    """Return the application. `transport` carries the credentials of `torpor ui`, or none.
+
+    `system` is the namespace of the installation.
+    """
     feeds = FeedRegistry()
-    callers = Callers(transport, SystemClock(), on_drop=feeds.drop)
+    callers = Callers(transport, SystemClock(), system=system, on_drop=feeds.drop)
     guard = RequestGuard(
         login=login,
         callers=callers,
@@ -64,6 +69,7 @@ def build(  # noqa: PLR0913 - what differs between `torpor ui`, a cluster and a 
         feeds=feeds,
         rights=Rights(read_only=read_only),
         namespaces=namespaces,
+        system=system,
         version=_version(),
     )
     application = web.Application(middlewares=[guard.middleware()])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from torpor_kubernetes.client.endpoint import ClusterEndpoint
 from torpor_kubernetes.client.http import open_transport
+from torpor_wire.constants import SYSTEM_NAMESPACE
 
 from torpor_ui import app
 from torpor_ui.cluster.transport import CallerTransport
@@ -20,10 +21,14 @@ HOST = "127.0.0.1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalOptions:
-    """The options of `torpor ui`. Port 0 is any free one. `namespace` is shown first."""
+    """The options of `torpor ui`. Port 0 is any free one. `namespace` is shown first.
+
+    `system` is the namespace of the installation.
+    """
 
     port: int = 0
     namespace: str = "default"
+    system: str = SYSTEM_NAMESPACE
     read_only: bool = False
     open_browser: bool = True
 
@@ -42,7 +47,14 @@ async def serve_transport(transport: CallerTransport, options: LocalOptions, ann
         origin = f"http://{HOST}:{number}"
         login = LocalLogin(origin, announce)
         origins = Origins(origins=frozenset({origin, f"http://localhost:{number}"}))
-        application = app.build(transport, login, origins, read_only=options.read_only, namespaces=(options.namespace,))
+        application = app.build(
+            transport,
+            login,
+            origins,
+            read_only=options.read_only,
+            namespaces=(options.namespace,),
+            system=options.system,
+        )
         async with listening(application, listener):
             announce(login.link)
             if options.open_browser:

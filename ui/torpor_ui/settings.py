@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_settings import SettingsConfigDict
 from torpor_kubernetes.process_settings import NamespaceName, ProcessSettings
+from torpor_wire.constants import SYSTEM_NAMESPACE, SYSTEM_VARIABLE
 
 from torpor_ui.sessions.oidc_provider import check_issuer
 
@@ -30,7 +31,11 @@ class PageSettings(ProcessSettings):
     """Serves the page with the rights of those who look at it. It has none of its own."""
 
     model_config = SettingsConfigDict(cli_prog_name="torpor-ui")
-    variables = {"url": "TORPOR_UI_URL", "mode": "TORPOR_UI_MODE"}  # noqa: RUF012 - a ClassVar of the base
+    variables = {  # noqa: RUF012 - a ClassVar of the base
+        "url": "TORPOR_UI_URL",
+        "mode": "TORPOR_UI_MODE",
+        "system_namespace": SYSTEM_VARIABLE,
+    }
     list_variables = {"namespaces": "TORPOR_NAMESPACES"}  # noqa: RUF012
 
     mode: Literal["proxy", "oidc", "token"] = Field(description="how people log in")
@@ -41,6 +46,9 @@ class PageSettings(ProcessSettings):
     tls_key: Path | None = Field(default=None, description="key of the certificate")
     read_only: bool = Field(default=False, description="show everything and change nothing")
     namespaces: tuple[NamespaceName, ...] = Field(default=(), description="namespaces to show first; repeatable")
+    system_namespace: NamespaceName = Field(
+        default=SYSTEM_NAMESPACE, description="namespace of the installation whose archive and triggerers are shown"
+    )
     session_secret: Path | None = Field(
         default=None, description="file with the secret of sessions; default: sessions end with the process"
     )

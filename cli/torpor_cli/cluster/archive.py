@@ -20,8 +20,6 @@ from torpor_cli.cluster.errors import ClusterError, ForbiddenError, NotFoundErro
 from torpor_cli.cluster.resources import SERVICE_ACCOUNTS
 from torpor_cli.errors import CliError
 
-_SYSTEM = "torpor-system"
-_SYSTEM_VARIABLE = "TORPOR_SYSTEM_NAMESPACE"
 READER = "torpor-reader"
 """The ServiceAccount whose tokens read the archive in all namespaces."""
 HEADER = "Torpor-Authorization"
@@ -40,7 +38,7 @@ class ArchivedNotFoundError(CliError):
 
 def system_namespace() -> str:
     """The namespace of the installation; the variable names that of a confined one."""
-    return os.environ.get(_SYSTEM_VARIABLE) or _SYSTEM
+    return os.environ.get(constants.SYSTEM_VARIABLE) or constants.SYSTEM_NAMESPACE
 
 
 class ArchiveProxy:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from tests.support.made_up_cluster.users import ADMIN, READ, User
 
 NAMESPACES = Resource(group="", version="v1", plural="namespaces", kind="Namespace", namespaced=False)
 SERVICE_ACCOUNTS = Resource(group="", version="v1", plural="serviceaccounts", kind="ServiceAccount")
-PROXY = "/api/v1/namespaces/torpor-system/services/https:torpor-archive:8443/proxy/v1"
+PROXY = re.compile(r"/api/v1/namespaces/([a-z-]+)/services/https:torpor-archive:8443/proxy/v1")
 Object = dict[str, Any]
 VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
@@ -70,8 +71,8 @@ class MadeUpApi:
         self.requests.append(f"{user.name if user else '?'} {verb} {request.path}")
         if user is None:
             return _status(401, "Unauthorized", "Unauthorized")
-        if request.path.startswith(PROXY):
-            return await self.archive.respond(request, request.path.removeprefix(PROXY))
+        if (proxy := PROXY.match(request.path)) and proxy[1] == self.archive.system:
+            return await self.archive.respond(request, request.path[proxy.end() :])
         namespace, resource = _place(request.path)
         if not user.may(verb, namespace, resource):
             where = f'in the namespace "{namespace}"' if namespace else "at the cluster scope"

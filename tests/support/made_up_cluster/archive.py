@@ -11,13 +11,17 @@ Object = dict[str, Any]
 
 @dataclass(slots=True, kw_only=True)
 class MadeUpArchive:
-    """What it holds. `away`: it does not respond. `entries` are in the order of the list, the latest end first."""
+    """What it holds. `away`: it does not respond. `entries` are in the order of the list, the latest end first.
+
+    `system` is the namespace of its installation.
+    """
 
     entries: list[Object] = field(default_factory=list)
     objects: dict[str, list[Object]] = field(default_factory=dict)
     logs: dict[str, tuple[Object, list[str]]] = field(default_factory=dict)
     results: dict[tuple[str, str], bytes] = field(default_factory=dict)
     away: bool = False
+    system: str = "torpor-system"
 
     def add(self, workflow: Object, *others: Object) -> None:
         """Add a run that only the archive has."""
@@ -33,7 +37,7 @@ class MadeUpArchive:
         parts = path.strip("/").split("/")
         if self.away:
             return _problem(503, "ServiceUnavailable", "no endpoints available for service")
-        if token not in {"torpor-system", *parts[1:2]}:
+        if token not in {self.system, *parts[1:2]}:
             return _problem(401, "Unauthenticated", "the token is not accepted")
         match parts:
             case ["runs"] | ["namespaces", _, "runs"]:

@@ -16,6 +16,7 @@ from torpor_ui.http.listener import listening
 from torpor_ui.http.security import CSRF_HEADER, Origins
 from torpor_ui.sessions.local import LocalLogin
 from torpor_ui.sessions.session import Login
+from torpor_wire.constants import SYSTEM_NAMESPACE
 
 from tests.support.made_up_cluster import MadeUpApi
 
@@ -121,7 +122,11 @@ async def new_browser(url: str) -> AsyncIterator[Browser]:
 
 @asynccontextmanager
 async def opened_page(
-    cluster: ClusterEndpoint, *, namespaces: tuple[str, ...] = ("data",), read_only: bool = False
+    cluster: ClusterEndpoint,
+    *,
+    namespaces: tuple[str, ...] = ("data",),
+    read_only: bool = False,
+    system: str = SYSTEM_NAMESPACE,
 ) -> AsyncIterator[Browser]:
     """The page of `torpor ui`, opened by its link."""
     logins: list[LocalLogin] = []
@@ -130,7 +135,7 @@ async def opened_page(
         logins.append(LocalLogin(origin, lambda _: None))
         return logins[0]
 
-    async with served_page(cluster, make, namespaces=namespaces, read_only=read_only) as browser:
+    async with served_page(cluster, make, namespaces=namespaces, read_only=read_only, system=system) as browser:
         async with browser.session.get(logins[0].link) as response:
             assert response.status == 200
         await browser.open()

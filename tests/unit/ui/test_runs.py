@@ -1,10 +1,13 @@
 """The list of runs, and the page of one run, from a made-up cluster."""
 
+import pytest
+import yaml
 from torpor_kubernetes.client.resources import TASKRUNS, WORKFLOWS
+from torpor_ui.routes import archived_run
 
 from tests.support.made_up_cluster import MadeUpApi
 from tests.support.made_up_cluster.content import BIG, Size, fill
-from tests.support.page_server.browser import Browser
+from tests.support.page_server.browser import Browser, endpoint, opened_page
 
 
 async def test_the_session_names_the_user_and_the_namespaces(page: Browser) -> None:
@@ -74,6 +77,31 @@ async def test_an_archived_run_is_sent_once(cluster: MadeUpApi, page: Browser) -
     async with page.stream(f"api/run/archive/data/{uid}/stream") as events:
         assert (await events.next())[1]["run"]["uid"] == uid
         assert (await events.next())[0] == "end"
+
+
+async def test_the_yaml_of_an_archived_run_needs_its_workflow_only(
+    cluster: MadeUpApi, page: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill_small(cluster)
+    monkeypatch.setattr(archived_run, "INSTANCES_MAX", 0)
+    uid = cluster.archive.entries[0]["uid"]
+    workflow, taskrun = cluster.archive.objects[uid][0], {"kind": "TaskRun", "metadata": {"name": "a"}, "spec": {}}
+    cluster.archive.objects[uid] = [workflow, taskrun]
+    async with page.stream(f"api/run/archive/data/{uid}/stream") as events:
+        assert (await events.next())[0] == "problem"
+    async with page.session.get(f"{page.url}/api/run/archive/data/{uid}/yaml") as response:
+        assert yaml.safe_load(await response.text()) == workflow
+
+
+async def test_a_confined_installation_shows_its_own_archive_and_triggerers(cluster: MadeUpApi) -> None:
+    fill_small(cluster)
+    cluster.archive.system = "team-torpor"
+    async with opened_page(endpoint(cluster, "admin-token"), system="team-torpor") as own:
+        assert len((await own.get("api/runs?ns=data&source=archive"))["rows"]) == 30
+        await own.get("api/triggerers?ns=data")
+    assert any(each.endswith("/namespaces/team-torpor/leases") for each in cluster.requests)
+    async with opened_page(endpoint(cluster, "admin-token")) as other:
+        assert (await other.get("api/runs?ns=data&source=archive"))["rows"] == []
 
 
 def fill_small(cluster: MadeUpApi) -> None:

@@ -22,22 +22,28 @@ from torpor_ui import errors
 from torpor_ui.cluster.transport import CallerTransport
 from torpor_ui.errors import ProblemError
 
-SYSTEM = "torpor-system"
 READER = "torpor-reader"
 """The ServiceAccount whose tokens read the archive in all namespaces."""
 HEADER = "Torpor-Authorization"
 SERVICE_ACCOUNTS = Resource(group="", version="v1", plural="serviceaccounts", kind="ServiceAccount")
 STREAM_SECONDS = 900.0
-_PROXY = f"/api/v1/namespaces/{SYSTEM}/services/https:{constants.ARCHIVE_CONFIG}:8443/proxy/v1"
+_SERVICE = f"services/https:{constants.ARCHIVE_CONFIG}:8443/proxy/v1"
 _TOKEN_SECONDS = 600
 
 
 class ArchiveReader:
-    """The archive as one caller may read it. Methods raise ProblemError."""
+    """The archive of an installation, as one caller may read it. Methods raise ProblemError.
 
-    def __init__(self, api: Api, transport: CallerTransport, monotonic: Callable[[], float] = time.monotonic) -> None:
+    `system` is the namespace of the installation.
+    """
+
+    def __init__(
+        self, api: Api, transport: CallerTransport, *, system: str, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
         self._api = api
         self._transport = transport
+        self._system = system
+        self._proxy = f"/api/v1/namespaces/{system}/{_SERVICE}"
         self._monotonic = monotonic
         self._tokens: dict[str | None, tuple[float, str]] = {}
 
@@ -77,7 +83,7 @@ class ArchiveReader:
     ) -> AsyncGenerator[bytes, None]:
         """Yield the bytes of a response below `/v1` as they arrive. The caller quotes the parts of the path."""
         headers = await self._headers(namespace)
-        stream = self._transport.chunks(_PROXY + path, query=query or {}, seconds=STREAM_SECONDS, headers=headers)
+        stream = self._transport.chunks(self._proxy + path, query=query or {}, seconds=STREAM_SECONDS, headers=headers)
         try:
             async with aclosing(stream):
                 async for chunk in stream:
@@ -88,7 +94,7 @@ class ArchiveReader:
     async def _json(self, namespace: str | None, path: str, query: Mapping[str, str]) -> Object:
         headers = await self._headers(namespace)
         try:
-            response = await self._transport.request("GET", _PROXY + path, query=query, headers=headers)
+            response = await self._transport.request("GET", self._proxy + path, query=query, headers=headers)
         except api_errors.ApiError as error:
             raise _translated(error) from error
         return _body(response)
@@ -110,7 +116,7 @@ class ArchiveReader:
             except api_errors.ApiError as error:
                 raise _translated(error) from error
         try:
-            return await self._create_token(SYSTEM, READER)
+            return await self._create_token(self._system, READER)
         except api_errors.NotFound as error:
             raise away("the archive is not installed") from error
         except api_errors.Forbidden as error:

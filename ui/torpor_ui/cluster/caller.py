@@ -58,18 +58,23 @@ class Caller:
 
 
 class Callers:
-    """The callers of this process, by credentials. `on_drop` runs for one that is forgotten."""
+    """The callers of this process, by credentials. `on_drop` runs for one that is forgotten.
+
+    `system` is the namespace of the installation whose archive they read.
+    """
 
     def __init__(
         self,
         transport: CallerTransport,
         clock: Clock,
         *,
+        system: str,
         on_drop: Callable[[Caller], None] = lambda _: None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._transport = transport
         self._clock = clock
+        self._system = system
         self._on_drop = on_drop
         self._monotonic = monotonic
         self._callers: dict[str, Caller] = {}
@@ -138,7 +143,7 @@ class Callers:
             user="",
             api=api,
             transport=transport,
-            archive=ArchiveReader(api, transport),
+            archive=ArchiveReader(api, transport, system=self._system),
             used=self._monotonic(),
         )
 

@@ -20,9 +20,8 @@ INSTANCES_MAX = 50_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchivedRun:
-    """An archived run: its Workflow, its view and its instances."""
+    """An archived run: its view and its instances."""
 
-    workflow: Mapping[str, Any]
     view: RunView
     instances: list[CachedInstance]
 
@@ -50,4 +49,4 @@ async def read_archived_run(archive: ArchiveReader, namespace: str, uid: str) ->
         raise errors.not_found(f"the archive has no run {uid} in namespace {namespace}")
     run = RunView.parse(workflow, now=time.time()).with_instances(each.view for each in cached)
     cached.sort(key=lambda each: (each.view.task, each.view.path))
-    return ArchivedRun(workflow=workflow, view=run, instances=cached)
+    return ArchivedRun(view=run, instances=cached)

@@ -16,7 +16,6 @@ from torpor_wire import constants
 
 from torpor_ui.acts.rights import Right
 from torpor_ui.cluster import bounded_lists
-from torpor_ui.cluster.archive import SYSTEM
 from torpor_ui.cluster.caller import Caller
 from torpor_ui.http.context import caller_of, json_response
 from torpor_ui.presentation import approval_list, cluster_page, keys, triggerer_page
@@ -88,8 +87,9 @@ class OverviewRoutes:
                 caller.api, TASKRUNS, scope.namespaces, take, field_selector=bounded_lists.DEFERRED
             )
             notes += [] if whole else [f"only the first {statistics.total:,} waits are counted"]
-            leases = await _leases(caller, notes)
-            metrics = await _metrics(caller, [triggerer_page.holder(lease) for lease in leases], notes)
+            system = self._services.system
+            leases = await _leases(caller, system, notes)
+            metrics = await _metrics(caller, system, [triggerer_page.holder(lease) for lease in leases], notes)
             shown = triggerer_page.replicas(leases, metrics, time.time())
             return triggerer_page.build(shown, statistics, metrics, notes)
 
@@ -128,23 +128,23 @@ class OverviewRoutes:
             return rows
 
 
-async def _leases(caller: Caller, notes: list[str]) -> list[Object]:
+async def _leases(caller: Caller, system: str, notes: list[str]) -> list[Object]:
     """The Leases of triggerers; a note if the caller may not list them."""
     try:
-        page = await caller.api.list(LEASES, SYSTEM, label_selector=constants.LABEL_POOL)
+        page = await caller.api.list(LEASES, system, label_selector=constants.LABEL_POOL)
     except api_errors.Forbidden:
-        notes.append(f"you may not list leases in namespace {SYSTEM}: replicas are missing")
+        notes.append(f"you may not list leases in namespace {system}: replicas are missing")
         return []
     return page.items[:_REPLICAS_MAX]
 
 
-async def _metrics(caller: Caller, pods: Sequence[str], notes: list[str]) -> dict[str, ReplicaMetrics]:
+async def _metrics(caller: Caller, system: str, pods: Sequence[str], notes: list[str]) -> dict[str, ReplicaMetrics]:
     """The metrics of replicas through the proxy of the API server; a note if the caller may not read them."""
 
     async def read(pod: str) -> ReplicaMetrics | None:
         body = bytearray()
         try:
-            path = f"/api/v1/namespaces/{SYSTEM}/pods/{pod}:{_METRICS_PORT}/proxy/metrics"
+            path = f"/api/v1/namespaces/{system}/pods/{pod}:{_METRICS_PORT}/proxy/metrics"
             async for chunk in caller.transport.chunks(path, query={}, seconds=_METRICS_SECONDS):
                 body += chunk
                 if len(body) > _METRICS_BYTES:
@@ -159,7 +159,7 @@ async def _metrics(caller: Caller, pods: Sequence[str], notes: list[str]) -> dic
     if len(metrics) < len(named):
         notes.append(
             f"{len(named) - len(metrics)} of {len(named)} replicas show no shards and no loop lag: they need "
-            f"get pods/proxy in namespace {SYSTEM}"
+            f"get pods/proxy in namespace {system}"
         )
     return metrics
 

@@ -13,6 +13,7 @@ from torpor_kubernetes.client.resources import WORKFLOWS
 from torpor_views.model import RunView
 
 from torpor_ui import errors
+from torpor_ui.acts.objects import any_workflow
 from torpor_ui.acts.table import acts_of
 from torpor_ui.cluster.caller import Caller
 from torpor_ui.feeds.feed import wait_for_change
@@ -22,6 +23,7 @@ from torpor_ui.http.event_stream import HEARTBEAT_SECONDS, EventStream, open_str
 from torpor_ui.presentation import frames
 from torpor_ui.presentation.frames import Frame
 from torpor_ui.presentation.instances import CachedInstance
+from torpor_ui.presentation.keys import RunKey
 from torpor_ui.routes.archived_run import ArchivedRun, read_archived_run
 from torpor_ui.routes.services import Services
 
@@ -84,7 +86,8 @@ class RunRoutes:
 
     async def archived_yaml(self, request: web.Request) -> web.Response:
         """Return the Workflow of an archived run as YAML."""
-        return await _yaml((await self._archived(request)).workflow)
+        key = RunKey(source="archive", namespace=name_in(request, "namespace"), name=name_in(request, "name"))
+        return await _yaml(await any_workflow(caller_of(request), key))
 
     async def _archived(self, request: web.Request) -> ArchivedRun:
         caller: Caller = caller_of(request)

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from torpor_wire.constants import SYSTEM_NAMESPACE
+
 from torpor_ui.acts.rights import Rights
 from torpor_ui.cluster.caller import Caller, Callers
 from torpor_ui.feeds.registry import FeedRegistry
@@ -16,10 +18,14 @@ from torpor_ui.presentation.run_rows import RunRow
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """What the endpoints share. `namespaces` are shown to a caller who has chosen none."""
+    """What the endpoints share. `namespaces` are shown to a caller who has chosen none.
+
+    `system` is the namespace of the installation.
+    """
 
     guard: RequestGuard
     callers: Callers
+    system: str = SYSTEM_NAMESPACE
     feeds: FeedRegistry = field(default_factory=FeedRegistry)
     rows: SharedObjects[RunRow] = field(default_factory=shared_rows)
     instances: SharedObjects[CachedInstance] = field(default_factory=shared_instances)

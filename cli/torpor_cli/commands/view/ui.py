@@ -6,6 +6,7 @@ from contextlib import suppress
 import click
 
 from torpor_cli import errors, output
+from torpor_cli.cluster import archive
 from torpor_cli.cluster.connect import connect
 from torpor_cli.options import ClusterCommand
 from torpor_cli.target import TargetOptions
@@ -31,7 +32,11 @@ def ui_command(target: TargetOptions, port: int, no_browser: bool, read_only: bo
             f"`torpor ui` needs the package {error.name}; install the extra: pip install 'kubectl-torpor[ui]'"
         ) from error
     options = local.LocalOptions(
-        port=port, namespace=cluster.namespace, read_only=read_only, open_browser=not no_browser
+        port=port,
+        namespace=cluster.namespace,
+        system=archive.system_namespace(),
+        read_only=read_only,
+        open_browser=not no_browser,
     )
     serving = local.serve(endpoint_of(cluster.access), options, _announce)
     with suppress(KeyboardInterrupt):
