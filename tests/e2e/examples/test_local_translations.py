@@ -9,8 +9,6 @@ from threading import Thread
 
 import pytest
 from torpor_cli.__main__ import main
-from torpor_dev import engine, host
-from torpor_dev.offline import base_image
 from torpor_kubernetes.client.resources import TASKRUNS, WORKFLOWS
 from torpor_local import folder, journal
 
@@ -21,14 +19,6 @@ FOLDERS = {"from-argo": from_argo, "from-tekton": from_tekton}
 EXAMPLES: Mapping[str, Expectation] = {
     f"{folder}/{name}.yaml": expected for folder, module in FOLDERS.items() for name, expected in module.LOCAL.items()
 }
-
-
-@pytest.fixture(scope="session")
-def image() -> str:
-    """An image with sh, bash and Python, in place of the public ones."""
-    machine = host.observe()
-    engine.ensure(machine)
-    return base_image.ensure(machine)
 
 
 class StatusPage(BaseHTTPRequestHandler):

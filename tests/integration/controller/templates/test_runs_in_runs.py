@@ -76,3 +76,28 @@ def test_a_task_fails_whose_run_has_the_name_of_another(stage: ControllerFixture
     status = stage.taskrun(outer, "inner")["status"]
     assert "RunNameTaken" in json.dumps(status), status
     assert stage.get("workflows", outer)["spec"].get("parent") is None
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("wait", [True, False])
+def test_a_template_that_starts_itself_starts_five_runs(stage: ControllerFixture, wait: bool) -> None:
+    name = f"itself-{uuid.uuid4().hex[:8]}"
+    task = _run(name) if wait else _run(name, wait=False)
+    spec = {"workflow": {"image": "tests", "tasks": [task]}}
+    stage.server.create("workflowtemplates", stage.namespace, manifest("WorkflowTemplate", name, spec)).expect(201)
+    outer = stage.submit([task])
+
+    root = stage.get("workflows", outer)["metadata"]["uid"]
+
+    def runs_within() -> list[Object]:
+        items = stage.server.request("GET", collection("workflows", stage.namespace)).expect(200)["items"]
+        return [item for item in items if item["spec"].get("parent", {}).get("root") == root]
+
+    def is_refused() -> bool:
+        deepest = [run["metadata"]["name"] for run in runs_within() if run["spec"]["parent"]["depth"] == 5]
+        return any(run["status"].get("reason") == "RunLimitReached" for name in deepest for run in stage.taskruns(name))
+
+    stage.until(is_refused, "the run at the fifth level starts no other")
+    assert stage.ends(outer)["state"] == ("Failed" if wait else "Succeeded")
+    assert sorted(run["spec"]["parent"]["depth"] for run in runs_within()) == [1, 2, 3, 4, 5]
+    stage.skip_log("triggerer")  # the end of each run is an error of the trigger around it

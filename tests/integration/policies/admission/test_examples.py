@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import yaml
+from torpor_wire import constants
 
 from tests.integration.conftest import Server
 from tests.support.manifests import manifest
@@ -14,6 +15,7 @@ _FOLDER = Path(__file__).resolve().parents[4] / "examples"
 _PLURALS = {
     "Workflow": "workflows",
     "WorkflowTemplate": "workflowtemplates",
+    "ClusterWorkflowTemplate": "clusterworkflowtemplates",
     "Schedule": "schedules",
     "Backfill": "backfills",
 }
@@ -52,4 +54,8 @@ def test_a_template_schedule_or_backfill_is_admitted_with_all_its_fields(
     server: Server, namespace: str, place: str
 ) -> None:
     body = {**(OBJECTS | OTHERS)[place], "metadata": {"name": "example"}}
-    server.create(_PLURALS[body["kind"]], namespace, body, fieldValidation="Strict").expect(201)
+    if body["kind"] == "ClusterWorkflowTemplate":
+        path = f"/apis/{constants.API_VERSION}/clusterworkflowtemplates"
+        server.request("POST", path, body, fieldValidation="Strict", dryRun="All").expect(201)
+    else:
+        server.create(_PLURALS[body["kind"]], namespace, body, fieldValidation="Strict").expect(201)

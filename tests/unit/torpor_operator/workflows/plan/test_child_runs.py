@@ -211,6 +211,7 @@ def test_a_run_that_the_cache_does_not_show_is_not_taken_for_deleted() -> None:
     assert cluster.state("load") is State.DEFERRED
 
 
+@pytest.mark.attack
 def test_a_template_that_starts_itself_ends_at_the_fifth_level() -> None:
     parent = {"workflow": "outer", "taskRun": "t", "uid": "u", "depth": constants.RUN_DEPTH_MAX, "root": "root-uid"}
     cluster = PlanFixture(run_of("load", retries={"limit": 3}), parent=parent).settle()
@@ -220,6 +221,7 @@ def test_a_template_that_starts_itself_ends_at_the_fifth_level() -> None:
     assert not cluster.api.children
 
 
+@pytest.mark.attack
 def test_a_nested_run_counts_for_the_outermost_one() -> None:
     parent = {"workflow": "outer", "taskRun": "t", "uid": "u", "depth": 1, "root": "root-uid"}
     cluster = PlanFixture(run_of("load"), parent=parent)
