@@ -96,7 +96,13 @@ PROMTOOL = GoProgram(
 COLLECTOR = GoProgram(
     name="collector", package="./", remark=" (once; a minute on 2 cores)", module=cache.SOURCES / "collector"
 )
-TEST_TOOLS = (COSIGN, KREW, PROMTOOL, COLLECTOR)
+ETCDUTL = GoProgram(
+    name="etcdutl",
+    package="go.etcd.io/etcd/etcdutl/v3",
+    remark=" (once; a minute on 2 cores)",
+    module=cache.SOURCES / "etcd",
+)
+TEST_TOOLS = (COSIGN, KREW, PROMTOOL, COLLECTOR, ETCDUTL)
 """Programs of long tests that take minutes to build. Their tests are skipped on a machine that has not built them."""
 
 

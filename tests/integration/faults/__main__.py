@@ -15,6 +15,7 @@ from pathlib import Path
 from random import Random
 
 from torpor_dev.console import say
+from torpor_dev.offline import golang
 
 from tests.integration.archive import databases
 from tests.integration.faults.campaign import Campaign
@@ -32,6 +33,7 @@ def main() -> None:
     parser.add_argument("--writes", type=int, default=0, help="kill after each n-th write up to this; 0: no such kills")
     parser.add_argument("--into", type=Path, help="file for the JSON")
     given = parser.parse_args()
+    golang.build(golang.ETCDUTL)
     with _campaign(given.seed) as campaign:
         campaign.after_round = lambda report: _write(given.seed, report, given.into)
         campaign.warm_up()

@@ -75,16 +75,16 @@ def forget_names(scene: DisruptedRun) -> None:
 
 
 def restore_older_etcd(scene: DisruptedRun) -> None:
-    """Copy etcd's data while all that is left of the run waits, go on, and restore the copy."""
+    """Back up etcd while all that is left of the run waits, go on, and restore the backup."""
     scene.approves = False
     scene.installation.until(lambda: scene.step() or scene.waits_for_approval(), "only the approval is left")
-    copied = scene.installation.folder / f"etcd-{scene.run}"
-    etcd.copy(scene.installation.plane, copied)
+    backup = scene.installation.folder / f"etcd-{scene.run}"
+    etcd.back_up(scene.installation.plane, backup)
     scene.approves = True
     reached = reference.NOTES - scene.random.randrange(2)
     scene.reach(reached)
-    restore_etcd(scene.installation, copied, scene.namespace)
-    shutil.rmtree(copied)
+    restore_etcd(scene.installation, backup, scene.namespace)
+    shutil.rmtree(backup)
     scene.approved = False
 
 

@@ -14,13 +14,13 @@ Object = dict[str, Any]
 _STRATEGIC = "application/strategic-merge-patch+json"
 
 
-def restore_etcd(installation: ProcessInstallation, copy: Path, namespace: str) -> None:
+def restore_etcd(installation: ProcessInstallation, backup: Path, namespace: str) -> None:
     """Put back the data of etcd while no component runs."""
     for component in installation.components.values():
         component.held = True
         component.kill()
     installation.node.stop()
-    etcd.restore(installation.plane, copy)
+    etcd.restore(installation.plane, backup)
     installation.node.start()
     _report_ended_containers(installation, namespace)
     for component in installation.components.values():

@@ -23,7 +23,7 @@ _TASKS = "tests.integration.faults.tasks"
 _ASK: dict[str, Any] = {"name": "ask", "python": f"{_TASKS}:asks"}
 
 
-def test_a_restore_of_etcd_repeats_what_came_after_the_copy(
+def test_a_restore_of_etcd_repeats_what_came_after_the_backup(
     installation: ProcessInstallation, namespace: str, tmp_path: Path
 ) -> None:
     gate = tmp_path / "gate"
@@ -38,13 +38,13 @@ def test_a_restore_of_etcd_repeats_what_came_after_the_copy(
     name = installation.submit(namespace, tasks)
     run = RestoredRun(installation=installation, namespace=namespace, name=name)
     run.await_states({"first": "Succeeded", "slow": "Running", "once": "Running", "ask": "Deferred"})
-    etcd.copy(installation.plane, tmp_path / "copy")
+    etcd.back_up(installation.plane, tmp_path / "backup")
     gate.touch()
     run.approve("ask")
     assert run.await_end() == "Succeeded"
     before = run.taskruns()
 
-    restore_etcd(installation, tmp_path / "copy", namespace)
+    restore_etcd(installation, tmp_path / "backup", namespace)
     run.approve("ask")
     assert run.await_end() == "Succeeded"
     after, starts = run.taskruns(), run.starts()
