@@ -42,10 +42,10 @@ from torpor_operator.model.actions import (
     Evaluate,
     Need,
     ReadClaimWarning,
+    ReadConfigMap,
     ReadNamespace,
     ReadPodWarning,
     ReadTemplate,
-    ReadVariables,
 )
 from torpor_operator.model.snapshot import (
     Answer,
@@ -112,8 +112,8 @@ class QueryResolver:
             match query:
                 case Evaluate():
                     return await self._evaluate(query, namespace)
-                case ReadVariables():
-                    return await self._read_variables(query)
+                case ReadConfigMap():
+                    return await self._read_config_map(query)
                 case ReadTemplate():
                     return await self._read_template(query)
                 case ReadNamespace():
@@ -145,7 +145,7 @@ class QueryResolver:
         except EvaluatorUnavailable as error:
             raise errors.ApiUnavailable(str(error)) from error
 
-    async def _read_variables(self, query: ReadVariables) -> Answer:
+    async def _read_config_map(self, query: ReadConfigMap) -> Answer:
         try:
             stored = await self._api.get(CONFIG_MAPS, query.namespace, query.name)
         except errors.Forbidden as error:
@@ -153,10 +153,9 @@ class QueryResolver:
                 self._on_forbidden(query.namespace)
             raise
         except errors.NotFound:
-            return ExpressionError(
-                reason=ExpressionReason.FAILED, message=f"ConfigMap {query.name} of spec.variablesFrom does not exist"
-            )
-        return Value(json=dict(stored.get("data") or {}))
+            message = f"ConfigMap {query.name} of {query.field} does not exist"
+            return ExpressionError(reason=ExpressionReason.FAILED, message=message)
+        return Value(json=stored_objects.config_map_data(stored, query.key))
 
     async def _read_template(self, query: ReadTemplate) -> Answer:
         resource = TEMPLATES if query.namespace else CLUSTER_TEMPLATES

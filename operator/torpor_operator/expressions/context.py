@@ -21,7 +21,7 @@ from torpor_wire import canonical, constants
 from torpor_wire.state import TERMINAL
 
 from torpor_operator.expressions import run_root
-from torpor_operator.model.actions import Evaluate, Need, ReadVariables
+from torpor_operator.model.actions import Evaluate, Need, ReadConfigMap
 from torpor_operator.model.map_items import MapItem
 from torpor_operator.model.snapshot import Answer
 from torpor_operator.state.group_state import GroupState
@@ -146,8 +146,12 @@ class Scope:
 
     def _variables(self) -> Value | ExpressionError | Pending:
         """The data of the ConfigMap that the Workflow names. Without a name the graph is invalid if this is needed."""
-        metadata = self.workflow.metadata
-        read = ReadVariables(metadata.namespace, self.workflow.spec.variables_from or "", self.workflow.status.clears)
+        return self.config_map(self.workflow.spec.variables_from or "", "spec.variablesFrom")
+
+    def config_map(self, name: str, field: str, key: str = "") -> Value | ExpressionError | Pending:
+        """The data of a ConfigMap of the namespace that `field` names, or only one key of it."""
+        clears = self.workflow.status.clears
+        read = ReadConfigMap(self.workflow.metadata.namespace, name, clears, field, key)
         answer = self.known.get(read)
         if not isinstance(answer, Value | ExpressionError):
             return Pending((read,))

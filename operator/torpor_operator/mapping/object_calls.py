@@ -1,5 +1,7 @@
 """The object of an instance of an object task: its manifest, with its expressions evaluated (ADR 0075)."""
 
+from collections.abc import Mapping
+
 from torpor_crds.models.bodies.object_task import ObjectCall, ObjectTask
 from torpor_crds.models.task import Task
 from torpor_crds.models.taskrun import TriggerCall
@@ -11,6 +13,7 @@ from torpor_wire.reason import Reason
 
 from torpor_operator.expressions import resolve
 from torpor_operator.expressions.context import Pending, Scope
+from torpor_operator.mapping import manifest_source
 from torpor_operator.state.task_state import TaskOutcome, failed_without_runs
 
 _LITERAL = ("apiVersion", "kind")
@@ -28,17 +31,22 @@ def resolve_object(task: Task, scope: Scope) -> ObjectCall | TaskOutcome | Pendi
         return manifest
     if isinstance(manifest, ExpressionError):
         return failed_without_runs(task.name, manifest.reason, f"object.manifest: {manifest.message}")
-    if (problem := object_manifest.problem(manifest.json, body.action)) is not None:
+    completed = manifest_source.completed(body, manifest.json, scope)
+    if isinstance(completed, Pending):
+        return completed
+    if isinstance(completed, ExpressionError):
+        return failed_without_runs(task.name, completed.reason, completed.message)
+    if (problem := object_manifest.problem(completed, body.action)) is not None:
         return _invalid(task, problem)
-    text = canonical.plain(manifest.json)
+    text = canonical.plain(completed)
     if (size := len(text.encode())) > constants.MANIFEST_MAX:
         message = f"object.manifest: it has {size:,} bytes; the limit is {constants.MANIFEST_MAX:,}"
         message += ": let the object refer to a ConfigMap with the data"
         return failed_without_runs(task.name, Reason.ARGUMENTS_TOO_LARGE, message)
-    return _call(body, dict(manifest.json) if isinstance(manifest.json, dict) else {}, text)
+    return _call(body, completed if isinstance(completed, dict) else {}, text)
 
 
-def _call(body: ObjectTask, manifest: dict[str, object], text: str) -> ObjectCall:
+def _call(body: ObjectTask, manifest: Mapping[str, object], text: str) -> ObjectCall:
     metadata = manifest.get("metadata")
     return ObjectCall(
         action=body.action,

@@ -208,12 +208,14 @@ class ConfirmPods:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadVariables:
-    """Read the ConfigMap of a Workflow's variables, again after each clearing."""
+class ReadConfigMap:
+    """Read a ConfigMap that a field of a Workflow names, or one key of it, again after each clearing."""
 
     namespace: str
     name: str
     clears: int
+    field: str
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +270,7 @@ class ConfirmLogs:
 
 Need: TypeAlias = (
     Evaluate
-    | ReadVariables
+    | ReadConfigMap
     | ReadTemplate
     | ReadNamespace
     | ConfirmArchived

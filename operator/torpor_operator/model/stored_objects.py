@@ -20,6 +20,12 @@ def namespace_facts(metadata: Mapping[str, Any]) -> NamespaceFacts:
     return NamespaceFacts(level=level, defaults=defaults, labels=labels)
 
 
+def config_map_data(stored: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """The entries of a ConfigMap; of one entry so much that its reader sees if it is longer than a manifest."""
+    data = dict(stored.get("data") or {})
+    return {name: text[: constants.MANIFEST_MAX + 1] for name, text in data.items() if name == key} if key else data
+
+
 def first_problems(error: ValidationError) -> Iterator[str]:
     """The first problems of an object that does not fit its model, each with its field."""
     for problem in error.errors(include_url=False, include_input=False)[:_PROBLEMS]:

@@ -15,10 +15,10 @@ from torpor_operator.model.actions import (
     Evaluate,
     Need,
     ReadClaimWarning,
+    ReadConfigMap,
     ReadNamespace,
     ReadPodWarning,
     ReadTemplate,
-    ReadVariables,
 )
 from torpor_operator.model.snapshot import (
     Answer,
@@ -49,8 +49,9 @@ def answer(stored: "Stored", need: Need) -> Answer:  # noqa: C901, PLR0912 - a c
         case ReadNamespace():
             stored.confirmed.append(need)
             return stored.namespace
-        case ReadVariables(name=name):
-            return Value(json=dict(stored.variables[name]))
+        case ReadConfigMap(name=name, key=key):
+            data = dict(stored.variables[name])
+            return Value(json={each: text for each, text in data.items() if key in {"", each}})
         case ReadTemplate(namespace=namespace, name=name):
             stored.confirmed.append(need)
             return _template(stored, name, of_cluster=not namespace)

@@ -9,7 +9,6 @@ from torpor.authoring.build import (
     container,
     group,
     http,
-    object_task,
     python,
     results,
     run,
@@ -18,6 +17,7 @@ from torpor.authoring.build import (
     use,
     wait,
 )
+from torpor.authoring.objects import object_task
 from torpor.authoring.reference import expression
 from torpor.authoring.workflow import Workflow, workflow
 

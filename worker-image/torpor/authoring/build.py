@@ -16,6 +16,8 @@ from torpor.decorators import TaskFunction, function_name, task_calls, unmarked
 R = TypeVar("R")
 Fields = dict[str, Any]
 Fixed = Sequence[str]
+_BODIES = frozenset({__name__, "torpor.authoring.objects"})
+"""The modules of wait, container and the other bodies without a function."""
 
 
 class Build:
@@ -107,7 +109,7 @@ def _add_call(build: Build, task: TaskFunction[..., Any], how: str, over: Any) -
     mapped: Fields = {"expandKwargs": reference.plain(over, place)} if how == "expand_kwargs" else {}
     mapped = expansion(place, over) if how == "expand" else mapped
     later = (*(over if how == "expand" else ()), *(["event"] if "trigger" in task.settings else []))
-    path = None if task.function.__module__ == __name__ else _importable(task.function)  # wait and container are here
+    path = None if task.function.__module__ in _BODIES else _importable(task.function)
     args = bound(name, task, None if how == "expand_kwargs" else later)
     body: Fields = (
         {"python": path} | ({"args": args} if args else {}) if path else cast("Fields", task.function(**args))
@@ -228,34 +230,6 @@ def http(url: str | Mapping[str, Any], **fields: Any) -> Any:
     """Send an HTTP request. `fields` are method, headers, body, json, success and timeout. The result is the body."""
     required("http(...)")
     return {"name": "http", "http": {"url": url, **fields}}
-
-
-@TaskFunction
-def object_task(  # noqa: PLR0913 - the fields of an object task
-    manifest: Mapping[str, object],
-    *,
-    action: str = "create",
-    until: str | None = None,
-    fail_when: str | None = None,
-    result: str | None = None,
-    delete_on_end: str | None = None,
-    service_account_name: str | None = None,
-    timeout: str | None = None,
-) -> Any:
-    """Create or change an object of the cluster, such as a Job, and wait until `until` is true of it."""
-    required("object_task(...)")
-    call = {
-        "action": None if action == "create" else action,
-        "manifest": manifest,
-        "until": until,
-        "failWhen": fail_when,
-        "result": result,
-        "deleteOnEnd": delete_on_end,
-        "serviceAccountName": service_account_name,
-        "timeout": timeout,
-    }
-    name = re.sub(r"(?<!^)(?=[A-Z])", "_", str(manifest.get("kind", "object"))).lower()
-    return {"name": name, "object": {key: call[key] for key in call if call[key]}}
 
 
 @TaskFunction

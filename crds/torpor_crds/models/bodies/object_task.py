@@ -26,6 +26,30 @@ _DELETE_ON_END = (
 )
 
 
+class ManifestKeyRef(Model):
+    """An entry of a ConfigMap of the namespace."""
+
+    name: Annotated[ObjectName, Field(description="Name of the ConfigMap.")]
+    key: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=253,
+            json_schema_extra={"pattern": r"^[-._a-zA-Z0-9]+$"},
+            description="Key of the entry.",
+        ),
+    ]
+
+
+class ManifestSource(Model):
+    """Where more fields of a manifest come from."""
+
+    config_map_key_ref: Annotated[
+        ManifestKeyRef,
+        Field(description="The entry of a ConfigMap: a manifest as YAML or JSON, up to 16 kB, without anchors."),
+    ]
+
+
 class ObjectTask(Model):
     """An object that the task creates or changes with the rights of its ServiceAccount, and waits for without a pod."""
 
@@ -38,6 +62,13 @@ class ObjectTask(Model):
             "object gets a name that begins with `metadata.generateName` or the name of the TaskRun."
         ),
     ]
+    manifest_from: Annotated[
+        ManifestSource | None,
+        Field(
+            description="More fields of the object, read when the instance is created. `manifest` still has apiVersion "
+            "and kind, and its fields win. Expressions in them are not evaluated."
+        ),
+    ] = None
     until: Annotated[Expression | None, Field(description=_UNTIL)] = None
     fail_when: Annotated[Expression | None, Field(description=_FAIL_WHEN)] = None
     result: Annotated[Expression | None, Field(description=_RESULT)] = None

@@ -12,7 +12,7 @@ from torpor_crds.models.workflow import Workflow, WorkflowStatus
 from torpor_wire import times
 from torpor_wire.reason import Reason
 
-from torpor_operator.model.actions import ReadVariables, SetFinalizers
+from torpor_operator.model.actions import ReadConfigMap, SetFinalizers
 from torpor_operator.model.snapshot import Snapshot
 from torpor_operator.model.workflow_plan import WorkflowPlan, requires_role
 from torpor_operator.notifications.decide import add_notifications
@@ -70,7 +70,7 @@ def _with_child_runs(snapshot: Snapshot, decided: WorkflowPlan) -> WorkflowPlan:
 def _hold(snapshot: Snapshot, decided: WorkflowPlan) -> WorkflowPlan:
     """The plan without actions and Events that would be forbidden; the status reports what is missing."""
     kept = tuple(action for action in decided.actions if not requires_role(action))
-    needs = tuple(need for need in decided.needs if not isinstance(need, ReadVariables))
+    needs = tuple(need for need in decided.needs if not isinstance(need, ReadConfigMap))
     held = replace(decided, needs=needs, actions=kept, events=())
     if held.status is None or held.status.completion_time is not None:
         return held

@@ -11,8 +11,9 @@ def test_an_object_is_a_task_with_its_manifest_and_conditions() -> None:
         object_task(job, until="object.status.succeeded > 0", delete_on_end="Always", service_account_name="trainer")
         crd = {"apiVersion": "spark.example.org/v1", "kind": "SparkApplication", "metadata": {"name": "pi"}}
         object_task(crd, action="delete")
+        object_task(crd, manifest_from={"name": "jobs", "key": "pi.yaml"})
 
-    _, job, spark = train()["spec"]["tasks"]
+    _, job, spark, other = train()["spec"]["tasks"]
     assert job == {
         "name": "job",
         "object": {
@@ -27,3 +28,4 @@ def test_an_object_is_a_task_with_its_manifest_and_conditions() -> None:
         },
     }
     assert (spark["name"], spark["object"]["action"]) == ("spark_application", "delete")
+    assert other["object"]["manifestFrom"] == {"configMapKeyRef": {"name": "jobs", "key": "pi.yaml"}}
