@@ -7,7 +7,7 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -29,6 +29,8 @@ READERS = 50
 """Pods whose logs are read at a time; each is a connection."""
 ARCHIVE_S = 5.0
 """Seconds between two lists of the archive's logs."""
+OBJECTS_S = 5.0
+"""Seconds between two lists of the pods of objects."""
 SETTLE_S = 10.0
 """Seconds after the end of the run for which logs that are still being written are read."""
 _TICK_S = 0.1
@@ -40,7 +42,8 @@ _PAUSE_S = 1.0
 class Followed:
     """What to follow. By id, `shown`: the progress of logs so far; `complete`: logs that are shown already.
 
-    `until` is a time of the monotonic clock, None for the end of the run.
+    `until` is a time of the monotonic clock, None for the end of the run. `objects` lists the logs of pods that
+    objects of tasks have created; None if the run has no such task.
     """
 
     api: ApiClient
@@ -53,6 +56,7 @@ class Followed:
     shown: dict[str, LogCursor] = field(default_factory=dict)
     complete: set[str] = field(default_factory=set)
     until: float | None = None
+    objects: Callable[[], Sequence[LogSource]] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +75,14 @@ class _ArchivedLogs:
     items: list[Object]
 
 
-_Message: TypeAlias = LogLine | Update | _Finished | _ArchivedLogs | CliError
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ObjectLogs:
+    """The logs of the pods of objects."""
+
+    sources: Sequence[LogSource]
+
+
+_Message: TypeAlias = LogLine | Update | _Finished | _ArchivedLogs | _ObjectLogs | CliError
 Note: TypeAlias = Callable[[str], None]
 
 
@@ -90,6 +101,9 @@ class LogFollower:
         self._active = 0
         self._ended_at: float | None = None
         self._final_list = threading.Event()
+        self._final_objects = threading.Event()
+        if followed.objects is None:
+            self._final_objects.set()
 
     def lines(self) -> Iterator[LogLine]:
         """Yield lines in the order of time until the run has ended and its logs are read. Raises CliError."""
@@ -97,6 +111,8 @@ class LogFollower:
         self._start(self._watch, followed.pods)
         self._start(self._watch, followed.run)
         self._start(self._poll_archive)
+        if followed.objects is not None:
+            self._start(self._poll_objects, followed.objects)
         while not self._over():
             with suppress(queue.Empty):
                 self._take(self._messages.get(timeout=_TICK_S))
@@ -105,7 +121,7 @@ class LogFollower:
         for source in self._lost.values():
             self._note(f"{source.name}: the pod was deleted before its log was read, and the archive does not have it")
 
-    def _take(self, message: _Message) -> None:
+    def _take(self, message: _Message) -> None:  # noqa: C901 - a case for each kind of message
         match message:
             case LogLine():
                 self._held.add(message, time.monotonic())
@@ -113,7 +129,9 @@ class LogFollower:
                 self._active -= 1
                 self._finished(message)
             case _ArchivedLogs():
-                self._join_archived(message.items)
+                self._join_wanted(map(selection.of_archive, filter(selection.kept, message.items)))
+            case _ObjectLogs():
+                self._join_wanted(message.sources)
             case ListSnapshot() if message.selection is self._followed.run:
                 self._run_seen(message.items)
             case Changed() if message.selection is self._followed.run:
@@ -165,7 +183,9 @@ class LogFollower:
             return True
         if self._ended_at is None:
             return False
-        listed = self._final_list.is_set()  # before the check of the queue, in which the list may be
+        listed = (
+            self._final_list.is_set() and self._final_objects.is_set()
+        )  # before the check of the queue, in which the list may be
         settled = listed and not self._active and not self._waiting and self._messages.empty()
         return settled or time.monotonic() > self._ended_at + SETTLE_S
 
@@ -176,12 +196,10 @@ class LogFollower:
             self._note(f"{READERS} logs are followed at a time; further ones are shown when these end")
         self._next_reader()
 
-    def _join_archived(self, items: list[Object]) -> None:
-        """Read the waits that ended, and the pods that were gone before they could be read."""
-        for item in items:
-            source = selection.of_archive(item)
-            if selection.kept(item) and self._wanted(source):
-                self._join(source)
+    def _join_wanted(self, sources: Iterable[LogSource]) -> None:
+        """Read the waits that ended, the pods that were gone before they could be read, and those of objects."""
+        for source in filter(self._wanted, sources):
+            self._join(source)
 
     def _next_reader(self) -> None:
         while self._waiting and self._active < READERS:
@@ -244,6 +262,17 @@ class LogFollower:
                 break
             self._pause(ARCHIVE_S)
         self._final_list.set()
+
+    def _poll_objects(self, list_logs: Callable[[], Sequence[LogSource]]) -> None:
+        """List the pods of objects until the run has ended. They have no label of the run to watch."""
+        while True:
+            ended = self._ended_at is not None
+            with suppress(CliError):
+                self._messages.put(_ObjectLogs(sources=list_logs()))
+            if ended:
+                break
+            self._pause(OBJECTS_S)
+        self._final_objects.set()
 
     def _pause(self, seconds: float) -> None:
         """Wait, but not longer than to the end of the run."""

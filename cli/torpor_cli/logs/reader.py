@@ -59,7 +59,7 @@ class LogReader:
     def _pod(
         self, source: LogSource, *, since: Nanoseconds, tail: int | None, follow: bool = False
     ) -> Generator[LogLine, None, None]:
-        query = {"container": self._window.container, "timestamps": "true"}
+        query = {"container": source.container or self._window.container, "timestamps": "true"}
         if follow:
             query["follow"] = "true"
         if since:

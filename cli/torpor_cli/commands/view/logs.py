@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from functools import partial
 
 import click
 from torpor_client.logs import log_text, selection
@@ -23,11 +24,12 @@ from torpor_cli.cluster.resources import PODS, WORKFLOWS
 from torpor_cli.errors import ExitCode
 from torpor_cli.logs import merge
 from torpor_cli.logs.follow import Followed, LogFollower
+from torpor_cli.logs.object_logs import ObjectLogs
 from torpor_cli.logs.printing import LineStyle, LogPrinter
 from torpor_cli.logs.reader import LogReader, Window
 from torpor_cli.options import ClusterCommand, complete_reference
 from torpor_cli.output import Format, output_option
-from torpor_cli.runs.run_lookup import FoundRun, find_run, selection_of_run
+from torpor_cli.runs.run_lookup import FoundRun, find_run, selection_of_run, taskruns_of
 from torpor_cli.target import TargetOptions
 
 MISSING_MAX = 10
@@ -65,7 +67,8 @@ def logs_command(
 ) -> int:
     """Print the logs of a run, a task or an instance, in the order of time.
 
-    Pods that exist are read from the cluster, earlier ones and the lines of waits from the archive.
+    Pods that exist are read from the cluster, earlier ones and the lines of waits from the archive. For a
+    task with `object`, the pods of its object are read, as long as they exist.
     """
     if failed and follow:
         raise errors.UsageError("--failed and --follow exclude each other; an attempt fails when it ends")
@@ -130,6 +133,8 @@ class _Logs:
         self._options = options
         self._container = container
         self._archive_read = True
+        named = None if container == CONTAINER else container
+        self._objects = ObjectLogs(cluster.api, cluster.namespace, named, output.note)
         self._tasks = tuple(task.name for task in self._view.tasks)
 
     def show(self, chosen: Filter, window: Window, *, follow: bool, until: float | None = None) -> None:
@@ -137,7 +142,7 @@ class _Logs:
         goes_on = follow and not self._run.archived and not self._view.ended
         check_reference(self._wanted, self._view, later=goes_on)
         reader = LogReader(self._cluster.api, self._archive, self._cluster.namespace, window, _report)
-        candidates = self._candidates()
+        candidates = self._candidates(chosen)
         selected = selection.select(candidates, chosen)
         progress = {source.id: LogCursor() for source in selected.sources if source.running}
         self._printer.widen(selected.sources)
@@ -175,10 +180,23 @@ class _Logs:
         if len(missing) > MISSING_MAX:
             output.note(f"{len(missing) - MISSING_MAX} more logs are missing")
 
-    def _candidates(self) -> LogCandidates:
+    def _candidates(self, chosen: Filter) -> LogCandidates:
         return LogCandidates(
-            tasks=self._tasks, instances=self._view.all_instances(), pods=self._pods(), archived=self._archived()
+            tasks=self._tasks,
+            instances=self._view.all_instances(),
+            pods=self._pods(),
+            archived=self._archived(),
+            objects=[] if self._run.archived else self._objects.list(self._run.taskruns, chosen),
         )
+
+    def _list_objects(self, chosen: Filter) -> list[LogSource]:
+        """Return the logs of pods of objects now: the run may have started more tasks."""
+        return self._objects.list(taskruns_of(self._cluster, self._run.workflow), chosen)
+
+    def _has_objects(self) -> bool:
+        """Whether a task that is followed has an object."""
+        tasks = self._run.workflow["spec"].get("tasks") or ()
+        return any("object" in task and self._wanted.task in {None, "", task["name"]} for task in tasks)
 
     def _pods(self) -> list[Object]:
         if self._run.archived:
@@ -227,6 +245,7 @@ class _Logs:
             shown=progress,
             complete={source.id for source in selected.sources if not source.running},
             until=until,
+            objects=partial(self._list_objects, chosen) if self._has_objects() else None,
         )
         for line in LogFollower(followed, reader, output.note).lines():
             self._printer.write(line)

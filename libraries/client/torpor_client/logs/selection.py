@@ -56,18 +56,23 @@ class LogSelection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogCandidates:
-    """What the cluster and the archive have of a run, as JSON. `tasks`: the names of the run's tasks."""
+    """What the cluster and the archive have of a run, as JSON. `tasks`: the names of the run's tasks.
+
+    `objects`: the logs of pods that objects of tasks have created.
+    """
 
     tasks: Sequence[str]
     instances: Sequence[InstanceView]
     pods: Iterable[Mapping[str, Any]] = ()
     archived: Iterable[Mapping[str, Any]] = ()
+    objects: Sequence[LogSource] = ()
 
 
 def select(candidates: LogCandidates, chosen: Filter) -> LogSelection:
     """Return the logs that the filter chooses. A log that both have is read from the API server only."""
     pods = list(candidates.pods)
-    live = [source for pod in pods if (source := of_pod(pod, candidates.tasks)) is not None]
+    own = [source for pod in pods if (source := of_pod(pod, candidates.tasks)) is not None]
+    live = [*own, *candidates.objects]
     names = {json_fields.text(json_fields.fields(pod.get("metadata")).get("name")) for pod in pods}
     states = {(instance.task, instance.path): instance for instance in candidates.instances}
     kept, missing = _of_archive(candidates.archived, live, states)

@@ -28,6 +28,7 @@ class LogSource:
     `start` is not later than the first line; `end` is not earlier than the last one, and None if it is unknown.
     `id` is the uid of the pod, or the archive's name of a wait. `archived`: read it from the archive. `running`: more
     lines can follow. `earlier`: of a TaskRun that a retry has replaced, so another log may have the same key.
+    `container`: the container of a pod that the object of a task has created; empty for the pod of a task.
     """
 
     key: SourceKey
@@ -38,6 +39,7 @@ class LogSource:
     archived: bool = False
     running: bool = False
     earlier: bool = False
+    container: str = ""
 
     @property
     def instance(self) -> str:
@@ -47,7 +49,12 @@ class LogSource:
 
     @property
     def name(self) -> str:
-        """The prefix of its lines: `load[3] a1 s0`, with `wait` for a wait, and `earlier` for one before a retry."""
+        """The prefix of its lines: `load[3] a1 s0`, with `wait` for a wait, and `earlier` for one before a retry.
+
+        For a pod of the object of a task it is `load[3] a1 pi-driver`.
+        """
+        if self.container:
+            return f"{self.instance} a{self.key.attempt} {self.pod}"
         launch = f" l{self.key.launch}" if self.key.launch else ""
         wait = " wait" if self.key.kind is LogKind.WAIT else ""
         earlier = " earlier" if self.earlier else ""
