@@ -21,7 +21,7 @@ from torpor_kubernetes.client.resources import PODS, TASKRUNS, WORKFLOWS
 from torpor_wire import constants
 from torpor_wire.state import TERMINAL
 
-from torpor_operator.controller.workqueue import Key, key_of
+from torpor_operator.controller.workqueue import Key, key_of, owner_key
 from torpor_operator.model import actions, cached_taskrun, pod
 from torpor_operator.model.pod import Pod
 from torpor_operator.model.run_index import GoneUids, RunIndex
@@ -51,7 +51,7 @@ class ClusterListener(Protocol):
         """A pod of a TaskRun was created or changed, or is gone (None)."""
 
     def on_orphaned_pod(self, pod: Pod) -> None:
-        """Our finalizer keeps a pod whose TaskRun is not in the cache."""
+        """Our finalizer keeps a pod that no Workflow in the cache plans."""
 
 
 class ClusterCache:
@@ -217,6 +217,8 @@ class ClusterCache:
             self.runs.discard(key, dropped)
         for listener in self._listeners:
             listener.on_workflow_dropped(key, dropped)
+        for taskrun in self.taskruns.store.indexed(dropped.metadata.uid) if dropped is not None else ():
+            self._check_orphaned(*self.pods.store.indexed(taskrun.metadata.uid))
 
     def _parse_and_store(self, key: Key, body: Mapping[str, Any]) -> str | None:
         if (undecodable := body.get(UNREADABLE)) is not None:
@@ -259,16 +261,13 @@ class ClusterCache:
         if former is not None and (taskrun is None or taskrun.metadata.uid != former.metadata.uid):
             self._report_dropped(former)
         if taskrun is not None:
-            workflow = self.owner_of(taskrun)
-            if workflow is not None and workflow.metadata.uid == taskrun.spec.owner.uid:
+            if self._is_planned(taskrun):
                 self.seen.add(taskrun)
             for listener in self._listeners:
                 listener.on_taskrun(taskrun, former)
         elif former is not None:
             self.unconfirmed_pods.pop(former.metadata.uid, None)
-            # The two watches race: the deletion of the pods may have been reported first.
-            for kept in self.pods.store.indexed(former.metadata.uid):
-                self._check_orphaned(kept)
+            self._check_orphaned(*self.pods.store.indexed(former.metadata.uid))
 
     def _report_dropped(self, taskrun: TaskRun) -> None:
         for listener in self._listeners:
@@ -286,15 +285,16 @@ class ClusterCache:
         if taskrun is not None:
             for listener in self._listeners:
                 listener.on_pod(taskrun, present, former)
-        elif present is not None:
+        if present is not None and (taskrun is None or not self._is_planned(taskrun)):
             self._check_orphaned(present)
 
-    def _check_orphaned(self, kept: Pod) -> None:
-        if kept.has_finalizer and kept.deleting:
+    def _is_planned(self, taskrun: TaskRun) -> bool:
+        """Whether a Workflow plans this TaskRun. A deletion with `--cascade=orphan` leaves TaskRuns without one."""
+        workflow = self.owner_of(taskrun)
+        return workflow is not None and workflow.metadata.uid == taskrun.spec.owner.uid
+
+    def _check_orphaned(self, *pods: Pod) -> None:
+        """Report those of pods without a plan that our finalizer keeps. Watches race: the deletion may come first."""
+        for kept in (each for each in pods if each.has_finalizer and each.deleting):
             for listener in self._listeners:
                 listener.on_orphaned_pod(kept)
-
-
-def owner_key(taskrun: TaskRun) -> Key:
-    """The key of the object that a TaskRun names as its owner."""
-    return Key(taskrun.metadata.namespace, taskrun.spec.owner.name)

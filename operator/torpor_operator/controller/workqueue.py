@@ -12,6 +12,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from torpor_crds.models.base import Metadata
+from torpor_crds.models.taskrun import TaskRun
 from torpor_kubernetes.timing import Clock
 
 from torpor_operator.observability.loop_metrics import UNCOUNTED, LoopMetrics
@@ -30,6 +31,11 @@ class Key(NamedTuple):
 def key_of(metadata: Metadata) -> Key:
     """The key of the object with this metadata."""
     return Key(metadata.namespace, metadata.name)
+
+
+def owner_key(taskrun: TaskRun) -> Key:
+    """The key of the object that a TaskRun names as its owner."""
+    return Key(taskrun.metadata.namespace, taskrun.spec.owner.name)
 
 
 class WorkQueue:

@@ -9,10 +9,9 @@ from torpor_crds.models.workflow import Workflow
 from torpor_kubernetes.cache.store import Unreadable
 from torpor_kubernetes.client.resources import SCHEDULES
 
-from torpor_operator.controller.cluster_cache import owner_key
 from torpor_operator.controller.context import ControllerContext
 from torpor_operator.controller.reflected_objects import ReflectedObjects
-from torpor_operator.controller.workqueue import Key, WorkQueue
+from torpor_operator.controller.workqueue import Key, WorkQueue, owner_key
 from torpor_operator.model.actions import Need
 from torpor_operator.model.pod import Pod
 from torpor_operator.model.snapshot import Answer

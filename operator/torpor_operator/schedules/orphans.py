@@ -6,7 +6,8 @@ from torpor_crds.models.taskrun import TaskRun
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL
 
-from torpor_operator.controller.cluster_cache import ClusterCache, owner_key
+from torpor_operator.controller.cluster_cache import ClusterCache
+from torpor_operator.controller.workqueue import owner_key
 from torpor_operator.schedules.cache import ScheduleCache
 from torpor_operator.taskrun import builder
 

@@ -7,8 +7,8 @@ from torpor_crds.models.workflow import Workflow
 from torpor_kubernetes.client.resources import WORKFLOWS
 from torpor_wire.state import TERMINAL, State
 
-from torpor_operator.controller.cluster_cache import ClusterCache, owner_key
-from torpor_operator.controller.workqueue import Key, WorkQueue, key_of
+from torpor_operator.controller.cluster_cache import ClusterCache
+from torpor_operator.controller.workqueue import Key, WorkQueue, key_of, owner_key
 from torpor_operator.model.pod import Pod
 from torpor_operator.taskrun.cache_index import PoolKey
 from torpor_operator.taskrun.step import TaskRunView

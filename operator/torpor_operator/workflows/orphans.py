@@ -1,7 +1,8 @@
-"""Handles objects that no plan sees: pods without a TaskRun that our finalizer keeps, and TaskRuns without a Workflow.
+"""Handles objects that no plan sees: pods that our finalizer keeps, and TaskRuns without a Workflow.
 
 Deleting a TaskRun deletes its pods. The pod of a container task would stay forever, waiting until its outcome is
-stored. The cache may be behind, so a read confirms that the TaskRun is gone.
+stored. The same holds if the Workflow alone is gone, by `kubectl delete --cascade=orphan`. The cache may be behind, so
+reads confirm what is gone.
 """
 
 import asyncio
@@ -12,8 +13,8 @@ from typing import Never
 from torpor_crds.models.taskrun import TaskRun
 from torpor_crds.models.workflow import Workflow
 from torpor_kubernetes.client import errors
-from torpor_kubernetes.client.api import Api
-from torpor_kubernetes.client.resources import TASKRUNS
+from torpor_kubernetes.client.api import Api, Object
+from torpor_kubernetes.client.resources import TASKRUNS, WORKFLOWS, Resource
 from torpor_wire import constants, instance_paths
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL
@@ -30,7 +31,7 @@ _PAUSE = 1.0
 
 
 class OrphanedPods:
-    """Removes our finalizer from pods whose TaskRun is gone."""
+    """Removes our finalizer from pods whose TaskRun or Workflow is gone."""
 
     def __init__(self, api: Api, writer: ClusterWriter, pods: PodWriter) -> None:
         self._api = api
@@ -41,12 +42,12 @@ class OrphanedPods:
         self._added = asyncio.Event()
 
     def add(self, pod: Pod) -> None:
-        """Add a pod that our finalizer keeps, that is being deleted, and whose TaskRun is not in the cache."""
+        """Add a pod that our finalizer keeps, that is being deleted, and that no Workflow in the cache plans."""
         self._pods[pod.uid] = pod
         self._added.set()
 
     async def run(self) -> Never:
-        """Release each added pod whose TaskRun is gone, while this replica leads. Retries after an error."""
+        """Release each added pod whose owners are gone, while this replica leads. Retries after an error."""
         while True:
             await self._added.wait()
             self._added.clear()
@@ -58,7 +59,7 @@ class OrphanedPods:
 
     async def _release(self, pod: Pod) -> None:
         try:
-            if await self._taskrun_is_gone(pod):
+            if await self._is_orphaned(pod):
                 action = containers.remove_finalizer(pod)
                 await self._writer.send(pod.namespace, lambda: self._pod_writer.remove_finalizer(action), urgent=True)
         except (errors.LostRace, errors.NotFound):
@@ -68,13 +69,22 @@ class OrphanedPods:
             return
         self._pods.pop(pod.uid, None)
 
-    async def _taskrun_is_gone(self, pod: Pod) -> bool:
-        try:
-            stored = await self._api.get(TASKRUNS, pod.namespace, pod.owner_name)
-        except (errors.NotFound, ValueError):
-            # The creator of a pod chooses its labels, finalizers and owners, even an owner's name that is invalid.
+    async def _is_orphaned(self, pod: Pod) -> bool:
+        """Whether the TaskRun of the pod is gone, or the Workflow of that TaskRun."""
+        # The creator of a pod chooses its labels, finalizers and owners, even an owner's name that is invalid.
+        stored = await self._stored(TASKRUNS, pod.namespace, pod.owner_name, pod.owner_uid)
+        if stored is None or "workflow" not in stored["spec"]:
             return True
-        return bool(stored["metadata"]["uid"] != pod.owner_uid)
+        owner = stored["spec"]["workflow"]
+        return await self._stored(WORKFLOWS, pod.namespace, owner["name"], owner["uid"]) is None
+
+    async def _stored(self, resource: Resource, namespace: str, name: str, uid: str) -> Object | None:
+        """The object of that name and uid, or None."""
+        try:
+            stored = await self._api.get(resource, namespace, name)
+        except (errors.NotFound, ValueError):
+            return None
+        return stored if stored["metadata"]["uid"] == uid else None
 
 
 class OrphanedTaskRuns:

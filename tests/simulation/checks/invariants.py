@@ -131,6 +131,8 @@ class InvariantChecker(Watcher):
                 self.order.gone(before)
                 if "deletionTimestamp" not in before["metadata"]:
                     self.creations.dismissed(writer, before)
+                    is_left = writer.kind == "kubelet" and before["status"]["state"] == State.DEFERRED
+                    self.expect("I6", not is_left, f"{entry.address.name} is deleted with its run while it waits")
             case dict() as before, dict() as after if (
                 "deletionTimestamp" in after["metadata"].keys() - before["metadata"]
             ):

@@ -12,6 +12,7 @@ from torpor_operator.taskrun import containers, pod_builder, pod_failure, step, 
 from torpor_operator.workflows import pod_writer
 from torpor_operator.workflows.orphans import OrphanedPods
 from torpor_operator.workflows.plan import finished_run, pod_retention
+from torpor_operator.workflows.plan.start import deletion_guard
 
 from tests.simulation.actors.archive import FIRST_SEED
 from tests.simulation.mutants.mutant import Mutant, put, put_for
@@ -64,6 +65,10 @@ def _finalizer() -> None:
 
 def _orphans() -> None:
     put(OrphanedPods, "add", lambda *_: None)
+
+
+def _unguarded_waits() -> None:
+    put(deletion_guard, "needs_finalizer", lambda _: False)
 
 
 def _silent_end() -> None:
@@ -126,5 +131,10 @@ MUTANTS = (
     ),
     Mutant(name="finalizer", without="a container's pod may be deleted before its outcome is read", switch=_finalizer),
     Mutant(name="orphaned pods", without="the finalizer of a pod without a TaskRun stays", switch=_orphans),
+    Mutant(
+        name="finalizer of a run with waits",
+        without="a deleted run with waits goes before its triggers have stopped",
+        switch=_unguarded_waits,
+    ),
     Mutant(name="silent pod end", without="a pod that ended without a report stays Running", switch=_silent_end),
 )

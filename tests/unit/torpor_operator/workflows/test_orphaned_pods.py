@@ -8,7 +8,7 @@ from torpor_operator.settings import Settings
 from torpor_wire import constants, names
 from torpor_wire.instance_paths import Path
 
-from tests.support.builders import FRESH, NAMESPACE, Body, python
+from tests.support.builders import FRESH, NAMESPACE, Body, container, python
 from tests.support.controller_harness import ControllerHarness
 
 
@@ -133,3 +133,38 @@ async def test_a_taskrun_of_another_namespace_is_not_in_the_snapshot(
     )
     await harness.advance(2 * Settings().resync)
     assert harness.state("run") == "Suspended"
+
+
+def orphan(harness: ControllerHarness) -> str:
+    """Delete the Workflow alone, as `kubectl delete --cascade=orphan` does. Returns the name of its pod."""
+    taskrun = harness.fake.all(TASKRUNS)[0]["metadata"]["name"]
+    harness.fake.edit(TASKRUNS, NAMESPACE, taskrun, {"metadata": {"ownerReferences": []}})
+    harness.fake.remove(WORKFLOWS, NAMESPACE, "run")
+    return str(harness.fake.all(PODS)[0]["metadata"]["name"])
+
+
+def delete_pod(harness: ControllerHarness) -> None:
+    name = harness.fake.all(PODS)[0]["metadata"]["name"]
+    harness.fake.edit(PODS, NAMESPACE, name, {"metadata": {"deletionTimestamp": "2023-11-14T22:13:20Z"}})
+
+
+async def test_a_pod_of_an_orphaned_taskrun_is_released_when_it_is_deleted(harness: ControllerHarness) -> None:
+    harness.create("run", container("a"))
+    await harness.clock.advance(1)
+    name = orphan(harness)
+    await harness.clock.advance(5)
+    pod = harness.fake.get(PODS, NAMESPACE, name)
+    assert pod is not None
+    assert pod["metadata"]["finalizers"] == [constants.POD_FINALIZER]
+    delete_pod(harness)
+    await harness.clock.advance(5)
+    assert harness.fake.get(PODS, NAMESPACE, name) is None
+
+
+async def test_a_pod_that_was_deleted_before_its_taskrun_was_orphaned_is_released(harness: ControllerHarness) -> None:
+    harness.create("run", container("a"))
+    await harness.clock.advance(1)
+    delete_pod(harness)
+    name = orphan(harness)
+    await harness.clock.advance(5)
+    assert harness.fake.get(PODS, NAMESPACE, name) is None

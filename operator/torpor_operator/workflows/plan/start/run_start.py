@@ -1,6 +1,7 @@
 """Starts a run: adds the finalizer, defaults of the namespace and the installation, and the bodies of the tasks.
 
-All of it is one write. The defaults are read once: a later change of the namespace does not change the run (ADR 0057).
+All of it is one write, and none if the run needs nothing of it. The defaults are read once: a later change of the
+namespace does not change the run (ADR 0057).
 """
 
 from dataclasses import replace
@@ -17,22 +18,23 @@ from torpor_operator.model.workflow_plan import WorkflowPlan
 from torpor_operator.task_defaults import DefaultsError, parse_defaults
 from torpor_operator.workflows.plan import invalid_run
 from torpor_operator.workflows.plan.run_context import RunContext
-from torpor_operator.workflows.plan.start import task_bodies, waiting
+from torpor_operator.workflows.plan.start import deletion_guard, task_bodies, waiting
 from torpor_operator.workflows.plan.start.task_bodies import BodyProblem
 from torpor_operator.workflows.plan.status import RunVerdict
 
 
 def start(run: RunContext) -> WorkflowPlan | None:
-    """Add the finalizer before anything is created, since it keeps the Workflow until its pods have ended.
+    """Add the finalizer before anything is created, since it keeps the Workflow until its waits and pods have ended.
 
     In a namespace that is not set up, which cannot be read, nothing is created and the run does not start.
     """
     metadata = run.workflow.metadata
     if constants.FINALIZER in metadata.finalizers or metadata.deletion_timestamp is not None or run.snapshot.not_ready:
         return None
+    is_needed = deletion_guard.needs_finalizer(run.workflow)
     finalizers = (*metadata.finalizers, constants.FINALIZER)
-    if run.workflow.status.start_time is not None:
-        return WorkflowPlan(actions=(SetFinalizers(finalizers=finalizers),))
+    if run.workflow.status.start_time is not None or run.snapshot.taskruns:
+        return WorkflowPlan(actions=(SetFinalizers(finalizers=finalizers),)) if is_needed else None
     if run.snapshot.uncopied:
         return _fail_rejected(run)
     own = run.workflow.spec.defaults
@@ -43,6 +45,8 @@ def start(run: RunContext) -> WorkflowPlan | None:
             return WorkflowPlan(needs=needs)
         case defaults:
             added = None if defaults is None or defaults == own else as_json(defaults)
+            if added is None and not is_needed:
+                return None
             return _with_bodies(run, SetFinalizers(finalizers=finalizers, defaults=added))
 
 

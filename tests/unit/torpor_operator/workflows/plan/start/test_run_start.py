@@ -39,7 +39,6 @@ def test_those_of_the_installation_come_last() -> None:
 def test_a_run_without_defaults_is_not_changed() -> None:
     world = _unstarted(container("a"))
     assert "defaults" not in world.settle().workflow["spec"]
-    assert world.workflow["metadata"]["finalizers"]
 
 
 def test_a_later_change_of_the_namespace_does_not_change_the_run() -> None:
