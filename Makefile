@@ -22,7 +22,7 @@ CODE := libraries crds operator triggerer archive cli worker-image local ui/torp
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help airflow-venv airflow-test tools faults soak upgrade-test upgrade-test-cluster try version wheels wheel-test release-check release-lock release-images release-push release-sign release-verify release-files release-compare release-login release-publish docs-version audit demo docs prose test test-long ui ui-test venv fmt lint type unit integration kueue attacks fuzz e2e generate verify bench bench-attacks \
-	bench-archive bench-argo bench-chain bench-cli bench-failover bench-guard bench-install bench-logs bench-reduce bench-run bench-scale bench-schedules bench-sensors bench-start bench-startup \
+	bench-archive bench-argo bench-chain bench-cli bench-failover bench-guard bench-install bench-logs bench-metrics bench-reduce bench-run bench-scale bench-schedules bench-sensors bench-start bench-startup \
 	bench-files bench-structure bench-triggerer bench-ui bench-ui-browser bench-views bench-workflow bench-writes mutants cli chart images runtime-folder manifest sbom uninstall load cluster kubeconfig \
 	cluster-down control-plane \
 	control-plane-down
@@ -112,7 +112,7 @@ verify: generate ui ## what is generated is what is committed
 
 KUEUE := sigs.k8s.io/kueue@v0.17.0
 
-tools: ## the programs of some long tests, which are skipped without them: cosign, krew, promtool, a collector
+tools: ## the programs of some long tests, which are skipped without them: cosign, krew, promtool, a collector; etcdutl
 	@$(DEV) tools
 
 kueue: venv ## queues with the real Kueue, which is compiled first: ten minutes and root
@@ -269,6 +269,9 @@ bench-attacks: venv ## what attacks of a namespace cost another, and whose memor
 
 bench-logs: venv ## logs that the archive keeps a second, and its memory, while 1,000 pods end within a minute
 	$(BIN)/python -m benchmarks.logs $(BENCH)
+
+bench-metrics: venv ## CPU of the operator for a fan-out, unobserved, and with its metrics read and its spans sent
+	$(BIN)/python -m benchmarks.workflow.observed $(BENCH)
 
 bench-reduce: venv ## 1,000 results of 1 MB reduced by one pod: the memory of worker, operator and archive: docs/design/figures/reduce.json
 	$(BIN)/python -m benchmarks.reduce $(BENCH)

@@ -39,10 +39,13 @@ async def floor(count: int) -> TaskCosts:
         return TaskCosts(name=f"floor of {count}", tasks=count, wall=wall, cpu=span.cpu())
 
 
-async def measure(load: RunLoad) -> TaskCosts:
-    """From the first request until the last run of the load has succeeded."""
-    async with _torpor(load) as (processes, runs):
-        return await _measured(processes, runs, load)
+async def measure(load: RunLoad, *flags: str, rest: float = 0.0) -> TaskCosts:
+    """From the first request until the last run of the load has succeeded, and so many seconds after it.
+
+    `flags` are for the operator.
+    """
+    async with _torpor(load, *flags) as (processes, runs):
+        return await _measured(processes, runs, load, rest)
 
 
 async def fan_out_beside(count: int) -> TaskCosts:
@@ -61,16 +64,17 @@ async def fan_out_beside(count: int) -> TaskCosts:
 
 
 @asynccontextmanager
-async def _torpor(load: RunLoad) -> AsyncIterator[tuple[Processes, WatchedRuns]]:
-    async with open_plane() as plane, start_operator(plane) as processes, watch_runs(plane.api) as runs:
+async def _torpor(load: RunLoad, *flags: str) -> AsyncIterator[tuple[Processes, WatchedRuns]]:
+    async with open_plane() as plane, start_operator(plane, *flags) as processes, watch_runs(plane.api) as runs:
         await warm(runs, loads.form_step("only", load.form))
         yield processes, runs
 
 
-async def _measured(processes: Processes, runs: WatchedRuns, load: RunLoad) -> TaskCosts:
+async def _measured(processes: Processes, runs: WatchedRuns, load: RunLoad, rest: float = 0.0) -> TaskCosts:
     before, span = processes.memory(), MeteredSpan.begin(processes)
     await loads.start(runs, load)
     wall = await runs.end(*load.runs) - span.began
+    await asyncio.sleep(rest)
     cpu = span.cpu()
     stored = len(await processes.plane.etcd.read(f"{_KEY}/{NAMESPACE}/{next(iter(load.runs))}"))
     sizes = {"workflow": stored, "memory": (processes.memory() - before) / load.tasks}
