@@ -82,10 +82,6 @@ def _awaited() -> None:
     put(ClusterCache, "is_awaited", lambda cache, workflow: False)
 
 
-def _foreign_name() -> None:
-    put(child_run, "is_same_run", lambda stored, taskrun: True)
-
-
 def _waits_again() -> None:
     put(planner, "DECISIONS", tuple(each for each in planner.DECISIONS if each is not child_runs.wait_again))
 
@@ -125,7 +121,6 @@ MUTANTS = tuple(
         ("suspension of an outer run", "runs go on in a suspended run", _propagation(_without_suspension)),
         ("resumption of an outer run", "runs stay suspended in one that goes on", _propagation(_without_resumption)),
         ("TTL of an awaited run", "the TTL deletes a run whose task waits for it", _awaited),
-        ("foreign run", "a Workflow with the name of a run is taken for it", _foreign_name),
         ("cleared run", "a task stays failed whose run was cleared", _waits_again),
         ("released run", "a cleared run is deleted with the TaskRun that failed", _released),
         ("seen clears", "a task waits again for each clear of its run that it has seen", _seen_clears),
