@@ -90,7 +90,7 @@ def resumed(event: object, script: Script, at: list[int] | None = None) -> objec
 
 def _right(here: list[int], rows: Any) -> tuple[bool, str]:
     """Whether results come from these indexes of groups; of many also whether they are in order, and each once."""
-    paths = [row["at"] for row in (rows if isinstance(rows, list) else [rows])]
+    paths = [row["at"] for row in ([rows] if isinstance(rows, dict) else rows)]
     right = all(path[: len(here)] == here for path in paths)
     ordered = all(first < second for first, second in pairwise(paths))
     return right and ordered, f"at {here} it is given the results of {paths}"
