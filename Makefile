@@ -22,7 +22,7 @@ CODE := libraries crds operator triggerer archive cli worker-image local ui/torp
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help airflow-venv airflow-test tools faults soak upgrade-test upgrade-test-cluster try version wheels wheel-test release-check release-lock release-images release-push release-sign release-verify release-files release-compare release-login release-publish docs-version audit demo docs prose test test-long ui ui-test venv fmt lint type unit integration kueue attacks fuzz e2e generate verify bench bench-attacks \
-	bench-archive bench-argo bench-chain bench-cli bench-failover bench-guard bench-install bench-logs bench-metrics bench-reduce bench-run bench-scale bench-schedules bench-sensors bench-start bench-startup \
+	bench-archive bench-argo bench-chain bench-child-runs bench-cli bench-failover bench-guard bench-install bench-logs bench-metrics bench-reduce bench-run bench-scale bench-schedules bench-sensors bench-start bench-startup \
 	bench-files bench-structure bench-triggerer bench-ui bench-ui-browser bench-views bench-workflow bench-writes mutants cli chart images runtime-folder manifest sbom uninstall load cluster kubeconfig \
 	cluster-down control-plane \
 	control-plane-down
@@ -236,6 +236,9 @@ bench-argo: venv ## Torpor beside Argo, each on control planes of its own: docs/
 uninstall: ## remove Torpor from the cluster, with all Workflows and results; works without an operator: docs/install.md
 	@export KUBECONFIG=$$($(DEV) kubeconfig) KUBECTL=$$($(DEV) kubectl) && sh manifests/uninstall.sh && \
 	$$KUBECTL delete namespace torpor-demo --ignore-not-found
+
+bench-child-runs: venv ## CPU of 1,000 runs that a task starts, beside 1,000 that a client creates: docs/design/figures/child-runs.json
+	$(BIN)/python -m benchmarks.workflow.child_runs $(BENCH)
 
 bench-cli: venv ## wall time of torpor --help, get and list on the cluster, against the goals: make bench-cli BENCH=NAMESPACE
 	@export KUBECONFIG=$$($(DEV) kubeconfig) && $(BIN)/python -m benchmarks.cli $(BENCH)
