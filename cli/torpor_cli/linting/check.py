@@ -25,6 +25,8 @@ from torpor_cli.linting import (
 )
 from torpor_cli.linting.finding import FilePosition, Finding, LintProblem, LintRule, Path, Severity, dotted
 from torpor_cli.linting.kinds import Embedded
+from torpor_cli.linting.objects import template_runs
+from torpor_cli.linting.objects.template_runs import Templates
 from torpor_cli.linting.sources import SourceFile
 from torpor_cli.linting.triggers import Classes
 from torpor_cli.linting.yaml_documents import Document, InvalidYaml
@@ -54,14 +56,19 @@ def _check_file(source: SourceFile, classes: Classes) -> Checked:
         return Checked(file=source.name, findings=(_at(source.name, FilePosition(), LintRule.FILE, source.error),))
     findings: list[Finding] = []
     counts: Counter[str] = Counter()
-    for document in yaml_documents.read(source.text):
+    documents = list(yaml_documents.read(source.text))
+    read = [document for document in documents if not isinstance(document, InvalidYaml)]
+    templates = template_runs.templates_of(body for document in read for _, body in _objects(document.value))
+    for document in documents:
         if isinstance(document, InvalidYaml):
             findings.append(_at(source.name, document.at, LintRule.YAML, document.message))
             continue
         kinds_here = [kind for _, body in _objects(document.value) if (kind := kinds.kind_of(body)) is not None]
         counts.update(kinds_here)
         for path, body in _objects(document.value):
-            findings += [_finding(source.name, document, path, problem) for problem in _problems(body, classes)]
+            findings += [
+                _finding(source.name, document, path, problem) for problem in _problems(body, classes, templates)
+            ]
         if kinds_here:
             findings += [_finding(source.name, document, (), problem) for problem in document.problems]
     if source.named and not counts and not findings:
@@ -84,11 +91,12 @@ def _objects(value: Any) -> Iterator[tuple[Path, dict[str, Any]]]:
             return
 
 
-def _problems(body: dict[str, Any], classes: Classes) -> Iterator[LintProblem]:
+def _problems(body: dict[str, Any], classes: Classes, templates: Templates) -> Iterator[LintProblem]:
     if (problem := kinds.problem(body)) is not None:
         yield problem
     if (kind := kinds.kind_of(body)) is not None:
         yield from problems(body, kind, classes)
+        yield from template_runs.problems(body, kind, templates)
 
 
 def _finding(file: str, document: Document, prefix: Path, problem: LintProblem) -> Finding:

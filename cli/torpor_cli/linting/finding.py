@@ -35,6 +35,7 @@ class LintRule(StrEnum):
     TRIGGER = "trigger"
     SECRET = "secret"  # noqa: S105 - the id of a check
     IMAGE = "image"
+    PARAMS = "params"
     SIZE = "size"
 
 

@@ -1,7 +1,7 @@
 """Values for the params of a WorkflowTemplate from the command line, checked as the template declares them. Pure."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from torpor_client import errors
@@ -45,10 +45,23 @@ def parse(pairs: Iterable[str], given: Mapping[str, Any], template: Mapping[str,
 
 def check_required(values: Mapping[str, Any], template: Mapping[str, Any]) -> None:
     """Raise UsageError if a run with these values lacks a param that it must set."""
-    for name, param in declared(template).items():
-        if param.get("required") and param.get("default") is None and name not in values:
-            title = template["metadata"]["name"]
-            raise errors.UsageError(f"param {name} is missing: template {title} requires it; add -p {name}=...")
+    for name in missing(values, template):
+        title = template["metadata"]["name"]
+        raise errors.UsageError(f"param {name} is missing: template {title} requires it; add -p {name}=...")
+
+
+def missing(names: Collection[str], template: Mapping[str, Any]) -> list[str]:
+    """Return the params that a run must set, and that are not among these."""
+    return [
+        name
+        for name, param in declared(template).items()
+        if param.get("required") and param.get("default") is None and name not in names
+    ]
+
+
+def check_name(name: str, template: Mapping[str, Any]) -> None:
+    """Raise UsageError for a param that a run of the template cannot set."""
+    _check_name(name, declared(template), template)
 
 
 def _check_name(name: str, known: Parameters, template: Mapping[str, Any]) -> None:

@@ -1,0 +1,1 @@
+"""Checks the objects of one file against each other."""
