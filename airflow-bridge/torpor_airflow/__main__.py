@@ -11,8 +11,13 @@ RULE = "airflow.providers.**"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command, and return the exit code."""
     parsed = _parser().parse_args(arguments)
-    command = {"triggers": _triggers}[parsed.command]
+    command = {"triggers": _triggers, "convert": _convert}[parsed.command]
     return command(parsed)
+
+
+def from_airflow() -> int:
+    """Run `torpor from-airflow`, which is `torpor-airflow convert`."""
+    return main(["convert", *sys.argv[1:]])
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -21,7 +26,18 @@ def _parser() -> argparse.ArgumentParser:
     triggers = commands.add_parser("triggers", help="list the trigger classes that are installed, and what they need")
     triggers.add_argument("rule", nargs="?", default=RULE, help=f"the classes to list; by default {RULE}")
     triggers.add_argument("-o", "--output", choices=("text", "json"), default="text")
+    convert = commands.add_parser("convert", help="write the DAGs of files as WorkflowTemplates and Schedules")
+    if "convert" in sys.argv or "-h" not in sys.argv:
+        from torpor_airflow.conversion import command  # noqa: PLC0415 - Airflow takes seconds to import
+
+        command.add_arguments(convert)
     return parser
+
+
+def _convert(parsed: argparse.Namespace) -> int:
+    from torpor_airflow.conversion import command  # noqa: PLC0415
+
+    return command.run(parsed)
 
 
 def _triggers(parsed: argparse.Namespace) -> int:

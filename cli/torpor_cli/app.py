@@ -6,7 +6,7 @@ from typing import Any, assert_never
 
 import click
 
-from torpor_cli import errors
+from torpor_cli import errors, plugins
 from torpor_cli.command_table import COMMANDS, CommandEntry, CommandGroup
 from torpor_cli.options import TARGET_OPTIONS
 from torpor_cli.target import TargetOptions, target_of
@@ -40,8 +40,11 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that the arguments name. Raises UsageError with the nearest one."""
+        """Find the command that the arguments name, or the plugin. Raises UsageError with the nearest command."""
         if not ctx.resilient_parsing and args and args[0] not in self.table and not args[0].startswith("-"):
+            program = plugins.find(args[0]) if ctx.parent is None else None
+            if program is not None:
+                return args[0], _plugin(args[0], program), args[1:]
             hint = f"see `{ctx.command_path} --help`"
             raise errors.UsageError(str(errors.unknown("command", args[0], self.table, hint)))
         return super().resolve_command(ctx, args)
@@ -50,6 +53,16 @@ class LazyGroup(click.Group):
         """Write the table without importing a command."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry.help) for name, entry in self.table.items()])
+
+
+def _plugin(name: str, program: str) -> click.Command:
+    """Return a command that hands all its arguments to a program."""
+    return click.Command(
+        name,
+        callback=lambda words: plugins.run(program, words),
+        params=[click.Argument(["words"], nargs=-1, type=click.UNPROCESSED)],
+        context_settings={"ignore_unknown_options": True, "help_option_names": []},
+    )
 
 
 def _group(name: str, group: CommandGroup) -> click.Group:

@@ -6,26 +6,52 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from torpor import Results
+
 XCOM_PREFIX = "xcom_"
+MAPPED_PREFIX = "mapped_"
 RETURN_VALUE = "return_value"
+UNMAPPED = -1
 XCOMS = "__xcoms__"
 """The key of a result with several XComs: `{"__xcoms__": {"return_value": …, "rows": …}}`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorCall:
-    """An operator, its arguments, and what its templates see.
+    """An operator, and what its templates see.
 
-    `xcoms` are the results of other tasks by task and key. `downstream` are the tasks that a branch chooses from.
+    `operator` is a class path with `arguments`. If it is empty, the operator is `task` of `dag`, which is written as
+    `module:dag_id`. `conf` is that of the DAG run. `xcoms` are the results of other tasks by task. `downstream` are the
+    tasks that a branch chooses from.
     """
 
-    operator: str
-    arguments: Mapping[str, Any]
+    operator: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    dag: str = ""
+    task: str = ""
     params: Mapping[str, Any] = field(default_factory=dict)
+    conf: Mapping[str, Any] = field(default_factory=dict)
     logical_date: datetime | None = None
     data_interval: tuple[datetime, datetime] | None = None
-    xcoms: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    is_scheduled: bool = False
+    xcoms: Mapping[str, "TaskXComs"] = field(default_factory=dict)
     downstream: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskXComs:
+    """The XComs of a task: of each instance by its index, from 0, and of a task that is not mapped under -1."""
+
+    by_index: Mapping[int, Mapping[str, Any]]
+
+    def of_index(self, index: int | None, key: str) -> Any:
+        """Return the XCom of an instance, None without one. A task that is not mapped has one for any index."""
+        found = self.by_index.get(UNMAPPED) or self.by_index.get(UNMAPPED if index is None else index, {})
+        return found.get(key)
+
+    def of_all(self, key: str) -> list[Any]:
+        """Return the XComs of all instances that have one, in their order."""
+        return [found[key] for _, found in sorted(self.by_index.items()) if found.get(key) is not None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,8 +96,15 @@ def task_key(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower())
 
 
-def read_xcoms(result: object) -> Mapping[str, Any]:
-    """Return the XComs of a task by key, from its result."""
+def read_xcoms(result: object) -> TaskXComs:
+    """Return the XComs of a task from its result, or from the results of a mapped task."""
+    if isinstance(result, Results):
+        places = [each if isinstance(each, int) else each[-1] for each in result.positions]
+        return TaskXComs(by_index={place: _by_key(value) for place, value in zip(places, result, strict=True)})
+    return TaskXComs(by_index={UNMAPPED: _by_key(result)})
+
+
+def _by_key(result: object) -> Mapping[str, Any]:
     match result:
         case {"__xcoms__": Mapping() as several, **others} if not others:
             return {str(key): value for key, value in several.items()}
@@ -87,6 +120,6 @@ def build_result(pushed: Mapping[str, Any]) -> Any:
 
 
 def chosen(downstream: Sequence[str], skipped: Sequence[str]) -> list[str]:
-    """Return the tasks that a branch runs."""
+    """Return the tasks that a branch runs, of `downstream`."""
     left_out = {task_key(name) for name in skipped}
     return [name for name in downstream if task_key(name) not in left_out]

@@ -11,6 +11,7 @@ from unittest.mock import patch
 
 import structlog
 from airflow import settings
+from airflow.sdk._shared.logging.structlog import LEVEL_TO_FILTERING_LOGGER
 from airflow.sdk._shared.secrets_masker import _secrets_masker
 from airflow.sdk.configuration import conf
 from airflow.sdk.execution_time import comms, task_runner
@@ -108,7 +109,7 @@ def _configure() -> None:
             structlog.processors.add_log_level,
             structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback),
         ],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        wrapper_class=LEVEL_TO_FILTERING_LOGGER[logging.INFO],  # operators use methods that only Airflow's has
         logger_factory=structlog.stdlib.LoggerFactory(),
     )
     root = logging.getLogger()

@@ -4,7 +4,7 @@ The XComs of other tasks are arguments of the task, and its own are kept for its
 would read from its API raises an error that names the request.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +12,7 @@ from airflow.sdk.exceptions import ErrorType
 from airflow.sdk.execution_time import comms
 
 from torpor_airflow.operators import call
+from torpor_airflow.operators.call import TaskXComs
 
 _UNUSED = (comms.SetRenderedFields, comms.SetRenderedMapIndex, comms.MaskSecret, comms.TaskState, comms.RetryTask)
 _ENDS = (comms.SucceedTask, comms.DeferTask, comms.RescheduleTask, comms.SetTaskStateStore)
@@ -27,12 +28,12 @@ class InProcessSupervisor:
     def __init__(
         self,
         task_id: str,
-        xcoms: Mapping[str, Mapping[str, Any]],
+        xcoms: Mapping[str, TaskXComs],
         pushed: Mapping[str, Any],
         first_poke: datetime | None,
     ) -> None:
         self._task = call.task_key(task_id)
-        self._xcoms = {call.task_key(task): dict(values) for task, values in xcoms.items()}
+        self._xcoms = {call.task_key(task): values for task, values in xcoms.items()}
         self._first_poke = first_poke
         self.pushed = dict(pushed)
         self.skipped: list[str] = []
@@ -66,29 +67,30 @@ class InProcessSupervisor:
         return self.send(msg)
 
     def _xcom(self, msg: Any) -> Any:
-        values = list(self._values(msg.task_id, msg.key))
+        xcoms = self._xcoms_of(msg.task_id)
         match msg:
-            case comms.GetXCom(key=key):
-                return comms.XComResult(key=key, value=values[0] if values else None)
+            case comms.GetXCom(key=key, map_index=index):
+                return comms.XComResult(key=key, value=xcoms.of_index(index, key))
             case comms.GetXComSequenceSlice():
-                return comms.XComSequenceSliceResult(root=values[msg.start : msg.stop : msg.step])
-            case comms.GetXComSequenceItem(offset=offset) if offset < len(values):
-                return comms.XComSequenceIndexResult(root=values[offset])
-            case comms.GetXComSequenceItem():
+                return comms.XComSequenceSliceResult(root=xcoms.of_all(msg.key)[msg.start : msg.stop : msg.step])
+            case comms.GetXComSequenceItem(offset=offset):
+                values = xcoms.of_all(msg.key)
+                if -len(values) <= offset < len(values):
+                    return comms.XComSequenceIndexResult(root=values[offset])
                 return comms.ErrorResponse(error=ErrorType.XCOM_NOT_FOUND)
             case _:
-                return comms.XComCountResponse(len=len(values))
+                return comms.XComCountResponse(len=len(xcoms.of_all(msg.key)))
 
-    def _values(self, task_id: str, key: str) -> Iterator[Any]:
+    def _xcoms_of(self, task_id: str) -> TaskXComs:
         task = call.task_key(task_id)
-        values = self.pushed if task == self._task else self._xcoms.get(task)
-        if values is None:
+        if task == self._task:
+            return TaskXComs(by_index={call.UNMAPPED: self.pushed})
+        if task not in self._xcoms:
             raise UnsupportedRequestError(
                 f"the operator reads the XCom of task {task_id}: pass its result as the argument "
                 f"{call.XCOM_PREFIX}{task_id}: ${{tasks.{task_id}.result}}"
             )
-        if values.get(key) is not None:
-            yield values[key]
+        return self._xcoms[task]
 
 
 def _unsupported(msg: object) -> str:

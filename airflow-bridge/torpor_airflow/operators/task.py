@@ -10,7 +10,7 @@ from torpor.triggers import Time
 from torpor_wire import canonical
 
 from torpor_airflow import serde
-from torpor_airflow.operators import call, deferral, runner, task_instance
+from torpor_airflow.operators import call, dag_task, deferral, runner, task_instance
 from torpor_airflow.operators.call import OperatorCall, ResumeMethod, SegmentState
 from torpor_airflow.operators.supervisor import InProcessSupervisor
 
@@ -21,43 +21,65 @@ TRIGGER_TIMEOUT = ResumeMethod(method="__fail__", kwargs={"error": "Trigger time
 class AirflowOperator(BaseOperator):
     """Runs an operator or a sensor of Airflow. Its result is the XCom `return_value`, or all XComs if it pushes others.
 
+    The operator is a class with arguments, or a task of a DAG file.
+
     Args:
         operator: The class path.
         arguments: The arguments of the class, without `task_id`.
+        dag: Instead of `operator`: `module:dag_id`, a DAG of a module that can be imported.
+        task: The `task_id` of the operator in `dag`.
         params: What templates see as `params`.
+        conf: What templates see as `dag_run.conf`.
         logical_date: A moment such as `2026-11-26T06:00:00Z`: `ds`, `ts` and `logical_date` of templates.
-        data_interval: Its start and end.
+        data_interval: Its start and end. By default, a `dag` computes it from its timetable.
+        scheduled: Whether a Schedule started the run, at `logical_date`. A `dag` whose timetable has data intervals
+            then has the start of its interval as logical date.
         connections: `SECRET/KEY` by connection, for the triggers of deferrable operators. The pod itself has
             `AIRFLOW_CONN_…` variables.
         downstream: The tasks after this one, for an operator that chooses between them.
-        xcoms: `xcom_<task>`: the result of another task, for `ti.xcom_pull`.
+        others: `xcom_<task>`: the result of another task, for `ti.xcom_pull`. `mapped_<argument>`: the items of an
+            instance, which the operator of a `dag` reads by its index from its own XComs.
     """
 
     def __init__(  # noqa: PLR0913 - the arguments of a task are its fields
         self,
         *,
-        operator: str,
+        operator: str = "",
         arguments: Mapping[str, Any] | None = None,
+        dag: str = "",
+        task: str = "",
         params: Mapping[str, Any] | None = None,
+        conf: Mapping[str, Any] | None = None,
         logical_date: str | None = None,
         data_interval: Sequence[str] | None = None,
+        scheduled: bool = False,
         connections: Mapping[str, str] | None = None,
         downstream: Sequence[str] = (),
-        **xcoms: Any,
+        **others: Any,
     ) -> None:
         super().__init__()
-        unknown = [name for name in xcoms if not name.startswith(call.XCOM_PREFIX)]
+        unknown = [name for name in others if not name.startswith((call.XCOM_PREFIX, call.MAPPED_PREFIX))]
         if unknown:
             raise TypeError(f"unexpected argument {unknown[0]!r}; results of other tasks are {call.XCOM_PREFIX}<task>")
+        if bool(operator) == bool(dag and task):
+            raise TypeError("set operator, or dag and task")
         interval = [call.parse_moment(each, "data_interval") for each in data_interval or ()]
         self._connections = deferral.parse_connections(connections or {})
         self._call = OperatorCall(
             operator=operator,
             arguments=arguments or {},
+            dag=dag,
+            task=task,
             params=params or {},
+            conf=conf or {},
+            is_scheduled=scheduled,
             logical_date=call.parse_moment(logical_date, "logical_date"),
             data_interval=(interval[0], interval[1]) if len(interval) == 2 and all(interval) else None,  # type: ignore[arg-type]  # noqa: PLR2004
-            xcoms={name.removeprefix(call.XCOM_PREFIX): call.read_xcoms(value) for name, value in xcoms.items()},
+            xcoms={
+                call.task_key(name.removeprefix(call.XCOM_PREFIX)): call.read_xcoms(value)
+                for name, value in others.items()
+                if name.startswith(call.XCOM_PREFIX)
+            },
             downstream=tuple(downstream),
         )
         self._running: Any = None
@@ -88,10 +110,14 @@ class AirflowOperator(BaseOperator):
             self._running.task.on_kill()
 
     def _run(self, context: Context, state: SegmentState, resume: ResumeMethod | None) -> Any:
-        operator = task_instance.build_operator(self._call, context)
-        instance = task_instance.build_task_instance(operator, self._call, context, state, resume)
+        if self._call.dag:
+            operator = dag_task.find(self._call)
+            run = dag_task.complete(self._call, operator.dag)
+        else:
+            operator, run = task_instance.build_operator(self._call, context), self._call
+        instance = task_instance.build_task_instance(operator, run, context, state, resume)
         self._running = instance
-        supervisor = InProcessSupervisor(context.task, self._call.xcoms, state.pushed, state.first_poke)
+        supervisor = InProcessSupervisor(operator.task_id, run.xcoms, state.pushed, state.first_poke)
         if resume is None and operator.start_from_trigger and operator.start_trigger_args is not None:
             self._start_from_trigger(operator, instance, supervisor)
         ended = runner.run(instance, supervisor)

@@ -13,7 +13,7 @@ from torpor import Context
 from torpor_wire import typed_json
 
 from torpor_airflow import serde
-from torpor_airflow.operators.call import OperatorCall, ResumeMethod, SegmentState
+from torpor_airflow.operators.call import UNMAPPED, OperatorCall, ResumeMethod, SegmentState, task_key
 
 TASK_FIELDS = {"task_id", "dag", "retries", "retry_delay", "trigger_rule", "pool", "queue"}
 """Arguments of an operator that are fields of a task of Torpor."""
@@ -46,7 +46,7 @@ def build_task_instance(
     now = datetime.now(UTC)
     start, end = call.data_interval or (call.logical_date, call.logical_date)
     run = DagRun(
-        dag_id=context.workflow,
+        dag_id=operator.dag.dag_id,
         run_id=context.workflow,
         logical_date=call.logical_date,
         data_interval_start=start,
@@ -58,6 +58,7 @@ def build_task_instance(
         state=DagRunState.RUNNING,
         consumed_asset_events=[],
         partition_key=None,
+        conf=dict(call.conf),
     )
     given = TIRunContext(
         dag_run=run,
@@ -70,11 +71,11 @@ def build_task_instance(
     instance = RuntimeTaskInstance.model_construct(
         id=_uuid(context),
         task_id=operator.task_id,
-        dag_id=context.workflow,
+        dag_id=operator.dag.dag_id,
         run_id=context.workflow,
         try_number=context.attempt,
         dag_version_id=_uuid(context),
-        map_index=context.map_index,
+        map_index=context.group_indexes[-1] if context.group_indexes else context.map_index,
         task=operator,
         bundle_instance=None,
         start_date=now,
@@ -84,7 +85,18 @@ def build_task_instance(
         queue="default",
     )
     instance._ti_context_from_server = given  # noqa: SLF001 - as Airflow's own `parse` does
+    instance._upstream_map_indexes = _indexes_in_groups(operator, call)  # noqa: SLF001 - as Airflow's API sends them
     return instance
+
+
+def _indexes_in_groups(operator: BaseOperator, call: OperatorCall) -> dict[str, list[int] | None]:
+    """Return the indexes that the operator sees of each task in a mapped group; None for the same index."""
+    seen: dict[str, list[int] | None] = {}
+    for each in operator.dag.tasks:
+        xcoms = call.xcoms.get(task_key(each.task_id))
+        if xcoms is not None and each.get_closest_mapped_task_group() is not None:
+            seen[each.task_id] = None if UNMAPPED in xcoms.by_index else sorted(xcoms.by_index)
+    return seen
 
 
 def _load(path: str) -> Any:

@@ -9,7 +9,8 @@ _TARGETS = set(re.findall(r"^([a-z-]+):", (_ROOT / "Makefile").read_text(), re.M
 _MAKE = re.compile(r"(?:^|`|\$\()make((?: (?:-s|[a-z][a-z-]*))+)", re.MULTILINE)
 _FILE = re.compile(r"(?:-f|-k) ((?:examples|manifests)/[\w./-]+)")
 _COMMAND = re.compile(r"^#{2,4} torpor ([a-z]+)", re.MULTILINE)
-_TORPOR = re.compile(r"(?:^|`|^\$ |^ +)torpor ([a-z]+)", re.MULTILINE)
+_TORPOR = re.compile(r"(?:^|`|^\$ |^ +)torpor (?!from-airflow)([a-z]+)", re.MULTILINE)
+"""`torpor from-airflow` is a plugin of the Airflow bridge."""
 _MADE_BY_THE_READER = {"manifests/team"}
 
 

@@ -1,0 +1,193 @@
+"""DAG files become WorkflowTemplates and Schedules, and what is lost has file and line."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torpor_airflow  # noqa: F401 - before Airflow
+import yaml
+from local_play import play, statuses
+from torpor_airflow import __main__ as command
+from torpor_airflow.check import prefork
+
+TESTS = Path(__file__).parent
+
+
+@pytest.fixture
+def shapes(capsys: pytest.CaptureFixture[str]) -> tuple[int, list[dict[str, Any]], str]:
+    """The exit code, the documents, and the report of the DAG with all shapes."""
+    code = command.main(["convert", str(TESTS / "dag_shapes.py")])
+    printed = capsys.readouterr()
+    return code, list(yaml.safe_load_all(printed.out)), printed.err
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """An interpreter that has imported Airflow."""
+    with prefork.started(tmp_path_factory.mktemp("prefork")) as path:
+        yield path
+
+
+def tasks_of(documents: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {task["name"]: task for task in documents[1]["spec"]["workflow"]["tasks"]}
+
+
+def test_a_dag_becomes_a_template_and_a_schedule(shapes: tuple[int, list[dict[str, Any]], str]) -> None:
+    code, (config_map, template, schedule), report = shapes
+    assert (code, report) == (0, "")
+    assert [*config_map["data"]] == ["dag_shapes.py"]
+    assert template["metadata"]["name"] == schedule["spec"]["templateRef"]["name"] == "shapes-of-graphs"
+    assert schedule["spec"]["sources"] == [{"name": "cron", "cron": "0 6 * * *", "timezone": "UTC"}]
+    assert schedule["spec"]["maxActive"] == 3
+
+
+def test_params_keep_their_types_and_choices(shapes: tuple[int, list[dict[str, Any]], str]) -> None:
+    params = {each.pop("name"): each for each in shapes[1][1]["spec"]["params"]}
+    assert params["factor"] == {"type": "integer", "default": 2}
+    assert params["mode"] == {"type": "string", "default": "a", "enum": ["a", "b"]}
+    assert params["conf"]["default"] == {}
+
+
+def test_each_shape_of_a_graph_has_its_form(shapes: tuple[int, list[dict[str, Any]], str]) -> None:
+    tasks = tasks_of(shapes[1])
+    assert tasks["choose"]["branch"]
+    assert tasks["double"]["expand"] == [{"name": "mapped_row", "over": "${tasks.extract.result}"}]
+    assert tasks["each_negate"]["group"] == shapes[1][1]["spec"]["workflow"]["groups"][0]["name"]
+    assert tasks["always"]["after"] == ["is_sunday", "never"]
+    assert tasks["broken"]["mayFail"]
+    assert "mayFail" not in tasks["total"]
+    assert tasks["end"]["when"] == "tasks.begin.state == 'Succeeded'"
+    assert tasks["total"]["retries"] == {"limit": 2, "delay": "300s", "backoff": 1}
+    assert tasks["never"]["trigger"]["class"] == "duration"
+
+
+async def test_a_converted_dag_runs_as_in_airflow(
+    shapes: tuple[int, list[dict[str, Any]], str], tmp_path: Path, python: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config_map, template, _ = shapes[1]
+    monkeypatch.setenv("PYTHONPATH", str(TESTS))
+    params = {each["name"]: each.get("default") for each in template["spec"]["params"]}
+    workflow = {**template["spec"]["workflow"], "params": params}
+    outcome = await play(tmp_path, *workflow.pop("tasks"), others=[config_map], python=python, **workflow)
+    ended = {name: status["state"] for name, status in statuses(outcome).items()}
+    assert ended["broken"] == "Failed"
+    assert outcome.state == "Succeeded", statuses(outcome)
+    skipped = {name for name, status in outcome_states(outcome).items() if status == "Skipped"}
+    assert skipped == {"show_few", "never", "always", "work"}
+    assert outcome.results["show_many"] == "trips [1, 2, 3]"
+    assert (outcome.results["total"], outcome.results["span"], outcome.results["tolerant"]) == (24, 2, "ran")
+    assert outcome.results["each_negate"] == [-1.0, -1.5, -2.0]
+
+
+def outcome_states(outcome: Any) -> dict[str, str]:
+    return {task["name"]: task["state"] for task in outcome.workflow["status"]["tasks"]}
+
+
+@pytest.fixture(scope="module")
+def partial() -> tuple[int, dict[str, dict[str, Any]], str]:
+    """The exit code, the tasks and the report of the partial DAG."""
+    with pytest.MonkeyPatch.context() as patch:
+        import io  # noqa: PLC0415
+
+        out, err = io.StringIO(), io.StringIO()
+        patch.setattr(sys, "stdout", out)
+        patch.setattr(sys, "stderr", err)
+        code = command.main(["convert", str(TESTS / "dag_partial.py")])
+    return code, tasks_of(list(yaml.safe_load_all(out.getvalue()))), err.getvalue()
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        "not converted: late: argument depends_on_past",
+        "not converted: late: pool_slots",
+        "note: late: pool small: add it to the ConfigMap torpor-pools",
+        "not converted: fetch: queue gpu",
+        "note: fetch: priority_weight",
+        "note: fetch: connection reports: add AIRFLOW_CONN_REPORTS",
+        "not converted: other: it waits for another DAG at the same logical date",
+        "not converted: next: a template in conf",
+        "note: next: the task waits for the run that it starts",
+        "not converted: partial_etl: argument on_failure_callback of the DAG",
+        "not converted: partial_etl: an interval of 5:00:00",
+    ],
+)
+def test_what_has_no_counterpart_is_reported(
+    expected: str, partial: tuple[int, dict[str, dict[str, Any]], str]
+) -> None:
+    assert partial[0] == 1
+    assert expected in partial[2]
+
+
+def test_a_report_names_the_line_of_the_task(partial: tuple[int, dict[str, dict[str, Any]], str]) -> None:
+    lines = (TESTS / "dag_partial.py").read_text().splitlines()
+    number = next(number for number, line in enumerate(lines, start=1) if '"late"' in line)
+    assert f"dag_partial.py:{number}: not converted: late" in partial[2]
+
+
+def test_a_dag_that_starts_another_one_has_a_task_with_run(
+    partial: tuple[int, dict[str, dict[str, Any]], str],
+) -> None:
+    assert partial[1]["then"]["run"] == {"templateRef": {"name": "load-all"}, "params": {"conf": {"day": 1}}}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("raise ValueError('no')", "fails: ValueError: no"),
+        ("raise SystemExit(3)", "fails: SystemExit: 3"),
+        ("from airflow.sdk import NoSuchName", "fails: ImportError"),
+        ("x = 1", "there is no DAG in"),
+        ("def broken(:", "fails: SyntaxError"),
+    ],
+)
+def test_a_file_without_a_dag_is_rejected(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
+) -> None:
+    file = tmp_path / f"bad_dag_{len(text)}_{len(message)}.py"
+    file.write_text(text)
+    assert command.main(["convert", str(file)]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_missing_file_is_rejected(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["convert", "none/etl.py"]) == 2
+    assert "there is no file none/etl.py" in capsys.readouterr().err
+
+
+def test_a_file_whose_name_another_module_has_is_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "json.py"
+    file.write_text("x = 1")
+    assert command.main(["convert", str(file)]) == 2
+    assert "rename the file" in capsys.readouterr().err
+
+
+def test_a_factory_of_dags_becomes_a_template_for_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "dag_factory_of_three.py").write_text(
+        "from airflow.sdk import DAG\n"
+        "from airflow.providers.standard.operators.empty import EmptyOperator\n"
+        "for city in ('ulm', 'bonn', 'kiel'):\n"
+        "    with DAG(f'load_{city}', schedule=None):\n"
+        "        EmptyOperator(task_id='load')\n"
+    )
+    assert command.main(["convert", str(tmp_path / "dag_factory_of_three.py")]) == 0
+    written = [each for each in yaml.safe_load_all(capsys.readouterr().out) if each["kind"] != "ConfigMap"]
+    assert [each["metadata"]["name"] for each in written] == ["load-bonn", "load-kiel", "load-ulm"]
+
+
+@pytest.mark.attack
+def test_a_text_of_a_file_becomes_no_expression(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "dag_with_expressions.py").write_text(
+        "from airflow.sdk import DAG\n"
+        "from airflow.providers.standard.operators.bash import BashOperator\n"
+        "with DAG('texts', schedule=None, params={'given': '${run.name}'}, description='${x}'):\n"
+        "    BashOperator(task_id='a', bash_command='${run.name}', task_display_name='${run.name}')\n"
+        "    BashOperator.partial(task_id='b').expand(bash_command=['echo ${run.name}', 'x'])\n"
+    )
+    assert command.main(["convert", "--in-image", str(tmp_path / "dag_with_expressions.py")]) == 0
+    printed = capsys.readouterr()
+    (template,) = yaml.safe_load_all(printed.out)
+    assert "run.name" not in yaml.safe_dump(template)
+    assert "param given: set it in the param conf" in printed.err

@@ -1,0 +1,66 @@
+"""Starts the process that runs `dag.test()`, and hands it DAGs."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from torpor_airflow.check import airflow_process
+
+_OWN = ("_AIRFLOW__AS_LIBRARY", "AIRFLOW__")
+
+
+class AirflowProcess:
+    """Runs one DAG after the other."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self._process = process
+
+    def test(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the outcome of a DAG, with `error` if there is none."""
+        assert self._process.stdin is not None  # noqa: S101 - it is a pipe
+        assert self._process.stdout is not None  # noqa: S101 - it is a pipe
+        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.flush()
+        found: Mapping[str, Any] = json.loads(self._process.stdout.readline() or '{"error": "Airflow has ended"}')
+        return found
+
+
+@contextmanager
+def started(home: Path, log: Path) -> Iterator[AirflowProcess]:
+    """Start an Airflow with a database in this folder, and stop it at the end."""
+    process = subprocess.Popen(
+        [sys.executable, str(airflow_process.__file__)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=log.open("ab"),
+        text=True,
+        env=variables(os.environ, home),
+    )
+    try:
+        assert process.stdout is not None  # noqa: S101 - it is a pipe
+        process.stdout.readline()
+        yield AirflowProcess(process)
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def variables(environ: Mapping[str, str], home: Path) -> Mapping[str, str]:
+    """Return the variables of an Airflow that is none of the bridge."""
+    kept = {name: value for name, value in environ.items() if not name.startswith(_OWN)}
+    bundle = {"name": "dags", "classpath": "airflow.dag_processing.bundles.local.LocalDagBundle"}
+    return kept | {
+        "AIRFLOW_HOME": str(home),
+        "AIRFLOW__CORE__DAGS_FOLDER": str(home / "dags"),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+        "AIRFLOW__CORE__UNIT_TEST_MODE": "False",
+        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home}/airflow.db",
+        "AIRFLOW__DAG_PROCESSOR__DAG_BUNDLE_CONFIG_LIST": json.dumps(
+            [bundle | {"kwargs": {"path": str(home / "dags")}}]
+        ),
+    }

@@ -1,0 +1,84 @@
+"""What a run of Airflow and one of Torpor have in common, and what differs. Pure."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from typing import Any
+
+STATES: Mapping[str, str] = {
+    "success": "Succeeded",
+    "failed": "Failed",
+    "skipped": "Skipped",
+    "upstream_failed": "UpstreamFailed",
+}
+_OWN_KEYS = {"skipmixin_key"}
+"""XComs that Airflow writes for itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedRun:
+    """The end of a run: its state, and of each task by index its state and its XComs. All words are Torpor's."""
+
+    state: str
+    states: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    xcoms: Mapping[str, Mapping[int, Mapping[str, Any]]] = field(default_factory=dict)
+
+
+def of_airflow(outcome: Mapping[str, Any]) -> ComparedRun:
+    """Return what the process of Airflow wrote."""
+    return ComparedRun(
+        state=STATES.get(outcome["state"], outcome["state"]),
+        states={
+            task: {int(index): STATES.get(state, state) for index, state in by_index.items() if state != "removed"}
+            for task, by_index in outcome["states"].items()
+        },
+        xcoms={
+            task: {int(index): _own(values) for index, values in by_index.items()}
+            for task, by_index in outcome["xcoms"].items()
+        },
+    )
+
+
+def _own(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {
+        key: value
+        for key, value in values.items()
+        if key not in _OWN_KEYS and not key.startswith("_link_") and value is not None
+    }
+
+
+def differences(airflow: ComparedRun, torpor: ComparedRun, *, without_results: AbstractSet[str]) -> Sequence[str]:
+    """Return what differs, one line each. The results of some tasks are not compared, such as those of branches."""
+    found = [] if airflow.state == torpor.state else [f"the run: {airflow.state} in Airflow, {torpor.state} here"]
+    for task in sorted(airflow.states.keys() | torpor.states.keys()):
+        found += _states(task, airflow.states.get(task, {}), torpor.states.get(task, {}))
+    for task in sorted((airflow.xcoms.keys() | torpor.xcoms.keys()) - without_results):
+        found += _xcoms(task, airflow.xcoms.get(task, {}), torpor.xcoms.get(task, {}))
+    return found
+
+
+def _states(task: str, airflow: Mapping[int, str], torpor: Mapping[int, str]) -> Iterator[str]:
+    for index in sorted(airflow.keys() | torpor.keys()):
+        theirs, ours = airflow.get(index, "no instance"), torpor.get(index, "no instance")
+        if theirs != ours:
+            yield f"{_instance(task, index)}: {theirs} in Airflow, {ours} here"
+
+
+def _xcoms(
+    task: str, airflow: Mapping[int, Mapping[str, Any]], torpor: Mapping[int, Mapping[str, Any]]
+) -> Iterator[str]:
+    for index in sorted(airflow.keys() | torpor.keys()):
+        theirs, ours = airflow.get(index) or {}, torpor.get(index) or {}
+        for key in sorted(theirs.keys() | ours.keys()):
+            if theirs.get(key) != ours.get(key):
+                what = f"{_instance(task, index)}: XCom {key}"
+                yield f"{what}: {_short(theirs.get(key))} in Airflow, {_short(ours.get(key))} here"
+
+
+def _instance(task: str, index: int) -> str:
+    return task if index < 0 else f"{task}/{index}"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."  # noqa: PLR2004

@@ -1,0 +1,134 @@
+"""A Python interpreter that has imported Airflow already: it forks a process for each program.
+
+A task of a local run would import Airflow for seconds. `started` yields the path of a program that takes the place of
+the interpreter. It hands its arguments, variables and standard streams to the server, and ends as the process ends.
+"""
+
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_STREAMS = 3
+_MESSAGE_MAX = 1 << 20
+_CLIENT = """#!{python} -SE
+import json, os, signal, socket, sys
+server = socket.socket(socket.AF_UNIX)
+server.connect({path!r})
+signal.signal(signal.SIGTERM, lambda *_: server.send(b"T"))
+request = json.dumps([sys.argv[1:], dict(os.environ), os.getcwd()]).encode()
+socket.send_fds(server, [len(request).to_bytes(8, "big")], [0, 1, 2])
+server.sendall(request)
+answer = b""
+while not answer:
+    try:
+        answer = server.recv(16) or b"137"
+    except InterruptedError:
+        continue
+sys.exit(int(answer))
+"""
+
+
+@contextmanager
+def started(folder: Path) -> Iterator[str]:
+    """Start the server, and yield the path of the interpreter."""
+    path = folder / "prefork.sock"
+    program = folder / "python"
+    program.write_text(_CLIENT.format(python=sys.executable, path=str(path)))
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    ready, writing = os.pipe()
+    server = subprocess.Popen(
+        [sys.executable, "-m", "torpor_airflow.check.prefork", str(path), str(writing)], pass_fds=(writing,)
+    )
+    os.close(writing)
+    try:
+        os.read(ready, 1)
+        yield str(program)
+    finally:
+        os.close(ready)
+        server.terminate()
+        server.wait()
+
+
+def main() -> None:
+    """Serve until SIGTERM."""
+    path, ready = sys.argv[1], int(sys.argv[2])
+
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(path)
+        listening.listen(64)
+        os.write(ready, b"1")
+        while True:
+            client, _ = listening.accept()
+            if os.fork() == 0:
+                listening.close()
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                _serve(client)
+            client.close()
+
+
+def _serve(client: socket.socket) -> None:
+    """Fork the program, and end with it. The program ends if its client does."""
+    size, streams, _, _ = socket.recv_fds(client, 8, _STREAMS)
+    wanted = int.from_bytes(size, "big")
+    request = b""
+    while len(request) < wanted and (part := client.recv(min(_MESSAGE_MAX, wanted - len(request)))):
+        request += part
+    arguments, variables, folder = json.loads(request)
+    child = os.fork()
+    if child == 0:
+        client.close()
+        _run(arguments, variables, folder, streams)
+    for stream in streams:
+        os.close(stream)
+    watching = os.fork()
+    if watching == 0:
+        while client.recv(1) == b"T":
+            os.kill(child, signal.SIGTERM)
+        os.kill(child, signal.SIGKILL)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    os.kill(watching, signal.SIGKILL)
+    code = os.waitstatus_to_exitcode(status)
+    client.send(str(code if code >= 0 else 128 - code).encode())
+    os._exit(0)
+
+
+def _run(arguments: list[str], variables: dict[str, str], folder: str, streams: list[int]) -> None:
+    """Run `-c CODE ARGUMENTS` as the interpreter would."""
+    code = 0
+    try:
+        os.setsid()
+        for number, stream in enumerate(streams):
+            os.dup2(stream, number)
+            os.close(stream)
+        os.environ.clear()
+        os.environ.update(variables)
+        os.chdir(folder)
+        import random  # noqa: PLC0415
+
+        random.seed(0)  # as in the process of Airflow, so that a random choice is the same
+        sys.argv = ["-c", *arguments[2:]]
+        sys.path.insert(0, "")
+        exec(compile(arguments[1], "<string>", "exec"), {"__name__": "__main__"})  # noqa: S102 - the program of the task
+    except SystemExit as error:
+        code = error.code if isinstance(error.code, int) else int(error.code is not None)
+    except BaseException:  # noqa: BLE001 - an interpreter prints it
+        traceback.print_exc()
+        code = 1
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    main()

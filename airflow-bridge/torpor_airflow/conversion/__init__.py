@@ -1,0 +1,1 @@
+"""DAG files of Airflow as WorkflowTemplates and Schedules of Torpor."""

@@ -1,0 +1,103 @@
+"""The command `torpor from-airflow`: DAG files as WorkflowTemplates and Schedules."""
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from torpor_airflow.conversion import dag_file, documents, finding
+from torpor_airflow.conversion.dag_file import DagFile
+from torpor_airflow.conversion.documents import ConversionTarget, DagConversion
+from torpor_airflow.dag_module import DagFileError
+
+WHOLE, PARTIAL, INVALID = 0, 1, 2
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a DAG file, or a module such as team.dags.etl")
+    parser.add_argument("--dag", action="append", default=[], help="only this DAG; may repeat")
+    parser.add_argument("--image", default="airflow-tasks:dev", help="image of the tasks; by default airflow-tasks:dev")
+    parser.add_argument("--pool", default="airflow", help="triggerer pool of the waits; by default airflow")
+    parser.add_argument(
+        "--config-map", default="airflow-dags", help="ConfigMap for the DAG files, which the tasks mount"
+    )
+    parser.add_argument("--in-image", action="store_true", help="the image has the DAG files: write no ConfigMap")
+    parser.add_argument("--check", action="store_true", help="run both, and compare the states and the results")
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """Print the documents, and on stderr what is not in them. 0: whole, 1: something is lost, 2: not a DAG file."""
+    try:
+        files = [dag_file.read(name) for name in parsed.files]
+        texts = {} if parsed.in_image else dag_file.source(files)
+    except DagFileError as error:
+        sys.stderr.write(f"torpor from-airflow: {error}\n")
+        return INVALID
+    target = ConversionTarget(
+        image=parsed.image, pool=parsed.pool, config_map="" if parsed.in_image else parsed.config_map
+    )
+    converted = convert(files, target, parsed.dag)
+    written = [each for _, one in converted for each in one.documents]
+    if texts:
+        metadata = {"name": parsed.config_map}
+        written.insert(0, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": texts})
+    sys.stdout.write(dump(written))
+    for file, one in converted:
+        report(file, one)
+    is_same = not parsed.check or _check(converted)
+    return WHOLE if is_same and all(one.is_whole for _, one in converted) else PARTIAL
+
+
+def _check(converted: Sequence[tuple[DagFile, DagConversion]]) -> bool:
+    """Run each DAG in Airflow and here, write what differs to stderr, and return whether nothing does."""
+    from torpor_airflow.check import dag_check  # noqa: PLC0415 - it needs kubectl-torpor[run]
+
+    is_same = True
+    for checked in dag_check.check_all(converted):
+        is_same = is_same and checked.is_same
+        lines = [checked.problem] if checked.problem else checked.differences
+        for line in lines or [f"the same {checked.instances} states, and the same results"]:
+            sys.stderr.write(f"check: {checked.dag_id}: {line}\n")
+    return is_same
+
+
+def dump(written: Sequence[Mapping[str, Any]]) -> str:
+    """Return documents as YAML without anchors, and with texts of several lines as blocks."""
+    return str(yaml.dump_all(written, Dumper=_PlainDumper, sort_keys=False, width=120, allow_unicode=True))
+
+
+class _PlainDumper(yaml.SafeDumper):
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - a given signature
+        return True
+
+
+def _write_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_PlainDumper.add_representer(str, _write_text)
+
+
+def convert(
+    files: Sequence[DagFile], target: ConversionTarget, only: Sequence[str] = ()
+) -> Sequence[tuple[DagFile, DagConversion]]:
+    """Return the conversions of all DAGs of the files, or of those with these ids."""
+    made_by = documents.producers([dag for file in files for dag in file.dags])
+    return [
+        (file, documents.convert(dag, file.module, target, made_by))
+        for file in files
+        for dag in file.dags
+        if not only or dag.dag_id in only
+    ]
+
+
+def report(file: DagFile, conversion: DagConversion) -> None:
+    """Write the findings of a DAG to stderr."""
+    lines = file.lines()
+    name = file.name if Path(file.name).suffix == ".py" else str(file.path)
+    for each in conversion.findings:
+        sys.stderr.write(f"{finding.written(each, name, lines)}\n")

@@ -1,0 +1,121 @@
+"""A DAG as a WorkflowTemplate and a Schedule."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from torpor_airflow.conversion import mapping, names, params, schedule, tasks
+from torpor_airflow.conversion.finding import ConversionFinding
+from torpor_airflow.conversion.schedule import AssetProducer, Producers
+
+API_VERSION = "torpor.dev/v1alpha1"
+PYTHON = "torpor_airflow.operators:AirflowOperator"
+_DAG_CALLBACKS = ("on_success_callback", "on_failure_callback", "deadline")
+_INTERVAL_TIMETABLES = {"CronDataIntervalTimetable", "DeltaDataIntervalTimetable"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversionTarget:
+    """Where the tasks run: their image, the pool of their waits, and the ConfigMap with their files, if any."""
+
+    image: str
+    pool: str
+    config_map: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DagConversion:
+    """The documents of a DAG, and what they leave out."""
+
+    dag_id: str
+    documents: Sequence[Mapping[str, Any]]
+    findings: Sequence[ConversionFinding]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing of the DAG is lost."""
+        return not any(finding.is_loss for finding in self.findings)
+
+
+def producers(dags: Sequence[Any]) -> Producers:
+    """Return the DAGs that update each asset."""
+    found: dict[str, list[AssetProducer]] = {}
+    for dag in dags:
+        made = AssetProducer(dag_id=dag.dag_id, is_scheduled=schedule.convert(dag, {}).has_sources)
+        uris = {outlet.uri for task in dag.tasks for outlet in task.outlets or () if hasattr(outlet, "uri")}
+        for uri in sorted(uris):
+            found.setdefault(uri, []).append(made)
+    return found
+
+
+def convert(dag: Any, module: str, target: ConversionTarget, made_by: Producers) -> DagConversion:
+    """Return the documents of a DAG of a module."""
+    name = names.object_name(dag.dag_id)
+    declared, others = params.convert({key: dag.params.get_param(key) for key in dag.params})
+    findings = [
+        ConversionFinding(subject=dag.dag_id, text=f"param {each}: set it in the param conf", is_loss=False)
+        for each in others
+    ]
+    workflow, task_findings = _workflow(dag, module, target, declared)
+    findings += [*_dag_findings(dag), *task_findings]
+    spec: dict[str, Any] = {"params": declared, "workflow": workflow}
+    if dag.description:
+        spec = {"description": str(dag.description)[:4096], **spec}
+    documents = [_document("WorkflowTemplate", name, spec)]
+    planned = schedule.convert(dag, made_by)
+    findings += [ConversionFinding(subject=dag.dag_id, text=text) for text in planned.losses]
+    findings += [ConversionFinding(subject=dag.dag_id, text=text, is_loss=False) for text in planned.notes]
+    if planned.has_sources:
+        documents.append(_document("Schedule", name, {**planned.spec, "templateRef": {"name": name}}))
+    return DagConversion(dag_id=dag.dag_id, documents=documents, findings=findings)
+
+
+def _document(kind: str, name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
+    return {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+def _workflow(
+    dag: Any, module: str, target: ConversionTarget, declared: Sequence[Mapping[str, Any]]
+) -> tuple[dict[str, Any], Sequence[ConversionFinding]]:
+    operators = list(dag.topological_sort())
+    found = tasks.DagTasks(operators=operators, names=names.task_names(dag.task_ids), nodes=tasks.nodes(operators))
+    converter = tasks.TaskConverter(found)
+    workflow: dict[str, Any] = {"image": target.image, "triggerPool": target.pool}
+    if target.config_map:
+        workflow["source"] = {"configMap": target.config_map}
+    if dag.max_active_tasks:
+        workflow["parallelism"] = min(int(dag.max_active_tasks), 10_000)
+    if dag.dagrun_timeout is not None:
+        workflow["timeout"] = tasks.duration(dag.dagrun_timeout)
+    converted = converter.convert()
+    try:
+        groups = converter.groups()
+    except mapping.UnmappableError as error:
+        converter.findings.append(ConversionFinding(subject=dag.dag_id, text=str(error)))
+        groups = []
+    if groups:
+        workflow["groups"] = groups
+    if any(each.get("use") for each in converted):
+        workflow["bodies"] = {tasks.BODY: {"python": PYTHON, "args": _args(dag, module, declared)}}
+    return {**workflow, "tasks": converted}, converter.findings
+
+
+def _args(dag: Any, module: str, declared: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the arguments that all operators have."""
+    args: dict[str, Any] = {"dag": f"{module}:{dag.dag_id}", "logical_date": "${run.at}", "conf": "${params.conf}"}
+    own = [str(each["name"]) for each in declared if each["name"] != "conf"]
+    if own:
+        args["params"] = {name: f"${{params.{name}}}" for name in own}
+    if type(dag.timetable).__name__ in _INTERVAL_TIMETABLES:
+        args["scheduled"] = "${run.schedule != null}"
+    return args
+
+
+def _dag_findings(dag: Any) -> Iterator[ConversionFinding]:
+    for name in _DAG_CALLBACKS:
+        if getattr(dag, name, None):
+            yield ConversionFinding(subject=dag.dag_id, text=f"argument {name} of the DAG: write a hook, or notify")
+    if dag.fail_fast:
+        yield ConversionFinding(subject=dag.dag_id, text="argument fail_fast of the DAG")
+    if not dag.task_ids:
+        yield ConversionFinding(subject=dag.dag_id, text="a DAG without tasks")

@@ -1,0 +1,130 @@
+"""Operators that need Airflow itself, and what Torpor has instead of them. It reads attributes of operators."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from torpor_airflow.conversion import names, operator_kind
+
+_NOTHING: Mapping[str, Any] = {"trigger": {"class": "duration", "kwargs": {"duration": "0s"}}, "result": "null"}
+_HITL = ("HITLOperator", "ApprovalOperator", "HITLEntryOperator", "HITLBranchOperator")
+_RESULT = (
+    "{'chosen_options': has(event.options) ? event.options : [], "
+    "'params_input': has(event.fields) ? event.fields : {}, 'responded_at': event.at}"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskBody:
+    """The body of a task without a pod, with what it lacks and what is different."""
+
+    fields: Mapping[str, Any]
+    losses: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+
+def find(operator: Any, downstream: Mapping[str, str]) -> TaskBody | None:
+    """Return the body of a task that does not run the operator, None if a pod runs it.
+
+    `downstream` are the names of its downstream tasks by their ids.
+    """
+    if operator_kind.is_empty(operator):
+        return TaskBody(fields=_NOTHING)
+    if operator.is_mapped:
+        return None
+    if operator_kind.is_a(operator, "TriggerDagRunOperator"):
+        return _run(operator)
+    if operator_kind.is_a(operator, *_HITL):
+        return _approval(operator, downstream)
+    return None
+
+
+def needs_airflow(operator: Any) -> str | None:
+    """Return why an operator cannot run without Airflow, None if it can."""
+    if operator_kind.is_a(operator, "ExternalTaskSensor"):
+        dag_id = operator_kind.field(operator, "external_dag_id")
+        return f"it waits for another DAG at the same logical date; write the trigger workflow for runs of {dag_id}"
+    if operator.is_mapped and operator_kind.is_a(operator, "TriggerDagRunOperator", *_HITL):
+        return "a mapped operator that needs Airflow's API"
+    return None
+
+
+def _run(operator: Any) -> TaskBody:
+    """Return the task with `run` for TriggerDagRunOperator."""
+    target, conf = operator.trigger_dag_id, operator.conf
+    losses = []
+    if _is_template(target):
+        losses.append("a template in trigger_dag_id")
+    if conf is not None and (not isinstance(conf, Mapping) or _is_template(conf)):
+        losses.append("a template in conf; write run.params.conf")
+        conf = None
+    lost = [
+        name
+        for name in ("logical_date", "trigger_run_id", "reset_dag_run", "skip_when_already_exists")
+        if getattr(operator, name, None) and not _is_unset(getattr(operator, name))
+    ]
+    losses.extend(f"argument {name}" for name in lost)
+    run: dict[str, Any] = {"templateRef": {"name": names.object_name(str(target))}}
+    if conf:
+        run["params"] = {"conf": dict(conf)}
+    notes = () if operator.wait_for_completion else ("the task waits for the run that it starts",)
+    return TaskBody(fields={"run": run}, losses=tuple(losses), notes=notes)
+
+
+def _approval(operator: Any, downstream: Mapping[str, str]) -> TaskBody:
+    """Return the approval for a HITL operator, whose result has the keys that Airflow's has."""
+    losses = [f"a template in {name}" for name in ("subject", "body") if _is_template(getattr(operator, name))]
+    losses += [f"argument {name}" for name in ("notifiers", *operator_kind.CALLBACKS) if getattr(operator, name, None)]
+    is_approval = operator_kind.is_a(operator, "ApprovalOperator")
+    kwargs: dict[str, Any] = {"question": " ".join(str(each) for each in (operator.subject, operator.body) if each)}
+    kwargs["question"] = kwargs["question"][:1024].replace("${", "$${")
+    if not is_approval and [*operator.options] != ["OK"]:
+        kwargs |= {"options": [*operator.options]} | ({"multiple": True} if operator.multiple else {})
+    if fields := [_field(name, value, losses) for name, value in operator.params.dump().items()]:
+        kwargs["fields"] = fields
+    if users := [str(each["id"]) for each in operator.assigned_users or ()]:
+        kwargs["approvers"] = {"users": users}
+    if operator.defaults:
+        chosen = [*operator.defaults]
+        kwargs["default"] = {"approved": chosen != ["Reject"]} if is_approval else {"approved": True, "options": chosen}
+    trigger: dict[str, Any] = {"class": "approval", "kwargs": kwargs}
+    if operator.response_timeout is not None:
+        trigger["timeout"] = f"{operator.response_timeout.total_seconds():g}s"
+    body = {"trigger": trigger, **_answer(operator, downstream, is_approval=is_approval, losses=losses)}
+    return TaskBody(fields=body, losses=tuple(losses), notes=("torpor approve answers it",))
+
+
+def _answer(operator: Any, downstream: Mapping[str, str], *, is_approval: bool, losses: list[str]) -> dict[str, Any]:
+    """Return what of the answer is the result, or chooses the tasks that run."""
+    if operator_kind.is_a(operator, "HITLBranchOperator"):
+        if getattr(operator, "options_mapping", None) or any(downstream.get(each) != each for each in operator.options):
+            losses.append("options that are not names of downstream tasks")
+        return {"branch": True, "result": "event.options"}
+    if is_approval and getattr(operator, "fail_on_reject", False):
+        return {"failWhen": "!event.approved"}
+    if is_approval:
+        return {"branch": True, "result": f"event.approved ? {sorted(downstream.values())} : []"}
+    return {"failWhen": "!event.approved", "result": _RESULT}
+
+
+def _field(name: str, value: Any, losses: list[str]) -> Mapping[str, Any]:
+    kind = {bool: "boolean", int: "integer", float: "number"}.get(type(value), "string")
+    if not names.is_param_name(name):
+        losses.append(f"the name of the param {name}")
+    return {"name": name, "type": kind} | ({"required": False} if value in {None, ""} else {"default": value})
+
+
+def _is_template(value: Any) -> bool:
+    match value:
+        case str():
+            return "{{" in value or "{%" in value
+        case Mapping():
+            return any(map(_is_template, value.values()))
+        case list() | tuple():
+            return any(map(_is_template, value))
+        case _:
+            return hasattr(value, "iter_references")
+
+
+def _is_unset(value: Any) -> bool:
+    return type(value).__name__ == "ArgNotSet"

@@ -1,0 +1,50 @@
+"""Finds an operator in a DAG file, which is imported as Airflow's own worker imports it."""
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from torpor_airflow import dag_module
+from torpor_airflow.operators.call import OperatorCall
+from torpor_airflow.operators.task_instance import InvalidOperatorError
+
+_INTERVAL_TIMETABLES = {"CronDataIntervalTimetable", "DeltaDataIntervalTimetable"}
+
+
+def find(call: OperatorCall) -> Any:
+    """Return the operator, whose DAG has the params of the run. Raises InvalidOperatorError."""
+    module, _, dag_id = call.dag.partition(":")
+    try:
+        dags = {dag.dag_id: dag for dag in dag_module.load(module)}
+    except dag_module.DagFileError as error:
+        raise InvalidOperatorError(str(error)) from error
+    dag = dags.get(dag_id)
+    if dag is None:
+        raise InvalidOperatorError(f"there is no DAG {dag_id} in {module}; it has {', '.join(sorted(dags))}")
+    if not dag.has_task(call.task):
+        raise InvalidOperatorError(f"the DAG {dag_id} has no task {call.task} now; convert the file again")
+    for name, value in call.params.items():
+        dag.params[name] = value
+    return dag.get_task(call.task)
+
+
+def complete(call: OperatorCall, dag: Any) -> OperatorCall:
+    """Return the call with the data interval and the logical date that the timetable of the DAG has for this moment."""
+    if call.logical_date is None or call.data_interval is not None:
+        return call
+    start, end = interval(dag, call.logical_date)
+    first = call.is_scheduled and type(dag.timetable).__name__ in _INTERVAL_TIMETABLES
+    return replace(call, data_interval=(start, end), logical_date=start if first else call.logical_date)
+
+
+def interval(dag: Any, moment: datetime) -> tuple[datetime, datetime]:
+    """Return the data interval of a run at this moment, by Airflow's own timetable."""
+    from airflow.sdk import timezone  # noqa: PLC0415
+    from airflow.serialization.encoders import coerce_to_core_timetable  # noqa: PLC0415 - a part of Airflow's core
+
+    try:
+        timetable = coerce_to_core_timetable(dag.timetable)
+        found = timetable.infer_manual_data_interval(run_after=timezone.coerce_datetime(moment))
+    except (NotImplementedError, ValueError, ImportError):
+        return moment, moment
+    return (moment, moment) if found is None else (found.start, found.end)
