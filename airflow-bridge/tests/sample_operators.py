@@ -95,6 +95,13 @@ class StoppedOperator(BaseOperator):
         Path(self.marker).touch()
 
 
+class ObjectOperator(BaseOperator):
+    """Returns an object that no serializer knows."""
+
+    def execute(self, context: Any) -> Any:
+        return object()
+
+
 class DatabaseOperator(BaseOperator):
     """Opens a session of Airflow's database."""
 

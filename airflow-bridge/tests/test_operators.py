@@ -12,6 +12,7 @@ from conftest import LoopbackServer
 from local_play import play, statuses
 from torpor import Context, SecretRef, TaskSkipped
 from torpor.deferral import TaskDeferred
+from torpor_airflow import environment
 from torpor_airflow.operators import AirflowOperator
 from torpor_airflow.operators.supervisor import UnsupportedRequestError
 from torpor_airflow.operators.task_instance import InvalidOperatorError
@@ -189,6 +190,40 @@ def test_an_unpassed_xcom_says_how_to_pass_it() -> None:
 def test_what_needs_airflow_itself_fails_with_its_name(name: str, text: str) -> None:
     with pytest.raises(Exception, match=text):
         run(sample(name))
+
+
+@pytest.mark.parametrize(
+    ("operator", "text"),
+    [
+        (sample("TemplatedOperator", {"text": "{{ nothing.here }}"}), "'nothing' is undefined"),
+        (sample("TemplatedOperator", {"text": "{{ params.none }}"}), "none"),
+        (sample("SecretsOperator"), "web"),
+        (sample("ObjectOperator"), "object"),
+        (AirflowOperator(dag="no_such_module:etl", task="a"), "the import of no_such_module fails"),
+        (
+            AirflowOperator(dag="dag_shapes:none", task="a"),
+            "no DAG none in dag_shapes; it has Shapes-of.graphs",
+        ),
+        (
+            AirflowOperator(dag="dag_shapes:Shapes-of.graphs", task="gone"),
+            "has no task gone now; convert",
+        ),
+    ],
+)
+def test_what_is_missing_fails_with_its_name(operator: AirflowOperator, text: str) -> None:
+    with pytest.raises(Exception, match=text):
+        run(operator)
+
+
+@pytest.mark.parametrize("given", [{}, {"dag": "etl:etl"}, {"dag": "etl:etl", "task": "a", "operator": HTTP}])
+def test_a_task_has_an_operator_or_a_dag(given: dict[str, str]) -> None:
+    with pytest.raises(TypeError, match="set operator, or dag and task"):
+        AirflowOperator(**given)
+
+
+@pytest.mark.parametrize(("installed", "fits"), [("3.3.2", True), ("3.2.9", False), ("3.30.1", False), ("4.0", False)])
+def test_another_minor_version_of_airflow_is_refused(installed: str, fits: bool) -> None:
+    assert (environment.version_problem(installed) is None) == fits
 
 
 class _Stopped(SystemExit):

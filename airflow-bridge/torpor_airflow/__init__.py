@@ -4,7 +4,10 @@ Importing the package prepares the environment of Airflow, so import it before A
 """
 
 import os
+from importlib import metadata
 
 from torpor_airflow import environment
 
+if _problem := environment.version_problem(metadata.version("apache-airflow-core")):
+    raise ImportError(_problem)
 environment.prepare(os.environ)

@@ -18,6 +18,17 @@ _DEFAULTS = {
 }
 
 
+VERSION = "3.3"
+"""The minor version of Airflow whose internals the bridge uses."""
+
+
+def version_problem(installed: str) -> str | None:
+    """Return why a version of Airflow does not fit, None if it does."""
+    if installed.startswith(f"{VERSION}."):
+        return None
+    return f"torpor-airflow needs Airflow {VERSION}, and this environment has {installed}: install it in one of its own"
+
+
 def prepare(variables: MutableMapping[str, str]) -> None:
     """Set what Airflow needs. A secrets backend of the user is asked after the connections of the task."""
     for name, value in _DEFAULTS.items():

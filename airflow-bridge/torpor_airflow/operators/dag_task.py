@@ -1,8 +1,11 @@
 """Finds an operator in a DAG file, which is imported as Airflow's own worker imports it."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
+
+from airflow.sdk import Asset
 
 from torpor_airflow import dag_module
 from torpor_airflow.operators.call import OperatorCall
@@ -26,6 +29,13 @@ def find(call: OperatorCall) -> Any:
     for name, value in call.params.items():
         dag.params[name] = value
     return dag.get_task(call.task)
+
+
+def assets(call: OperatorCall) -> Sequence[Any]:
+    """Return the assets that the tasks of the module update."""
+    dags = dag_module.load(call.dag.partition(":")[0])
+    outlets = [each for dag in dags for task in dag.tasks for each in task.outlets or ()]
+    return [each for each in outlets if isinstance(each, Asset)]
 
 
 def complete(call: OperatorCall, dag: Any) -> OperatorCall:

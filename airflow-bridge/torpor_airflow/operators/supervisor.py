@@ -4,7 +4,7 @@ The XComs of other tasks are arguments of the task, and its own are kept for its
 would read from its API raises an error that names the request.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -31,10 +31,12 @@ class InProcessSupervisor:
         xcoms: Mapping[str, TaskXComs],
         pushed: Mapping[str, Any],
         first_poke: datetime | None,
+        assets: Sequence[Any] = (),
     ) -> None:
         self._task = call.task_key(task_id)
         self._xcoms = {call.task_key(task): values for task, values in xcoms.items()}
         self._first_poke = first_poke
+        self._assets = assets
         self.pushed = dict(pushed)
         self.skipped: list[str] = []
         """The downstream tasks that a branch skips."""
@@ -52,10 +54,12 @@ class InProcessSupervisor:
                 self.skipped = [each if isinstance(each, str) else each[0] for each in tasks]
             case comms.GetTaskRescheduleStartDate():
                 return comms.TaskRescheduleStartDate(start_date=self._first_poke)
-            case comms.GetConnection():
-                return comms.ErrorResponse(error=ErrorType.CONNECTION_NOT_FOUND)
-            case comms.GetVariable():
-                return comms.ErrorResponse(error=ErrorType.VARIABLE_NOT_FOUND)
+            case comms.GetConnection() | comms.GetVariable():
+                is_variable = isinstance(msg, comms.GetVariable)
+                missing = ErrorType.VARIABLE_NOT_FOUND if is_variable else ErrorType.CONNECTION_NOT_FOUND
+                return comms.ErrorResponse(error=missing)
+            case comms.GetAssetByName() | comms.GetAssetByUri():
+                return self._asset(msg)
             case comms.ValidateInletsAndOutlets():
                 return comms.InactiveAssetsResult(inactive_assets=[])
             case _ if not isinstance(msg, (*_UNUSED, *_ENDS)):
@@ -65,6 +69,14 @@ class InProcessSupervisor:
     async def asend(self, msg: Any) -> Any:
         """Answer a request of asynchronous code."""
         return self.send(msg)
+
+    def _asset(self, msg: Any) -> Any:
+        """Return an asset that the DAG file has."""
+        wanted = msg.model_dump(include={"name", "uri"})
+        for each in self._assets:
+            if all(getattr(each, key) == value for key, value in wanted.items()):
+                return comms.AssetResult(name=each.name, uri=each.uri, group=each.group, extra=each.extra)
+        return comms.ErrorResponse(error=ErrorType.ASSET_NOT_FOUND)
 
     def _xcom(self, msg: Any) -> Any:
         xcoms = self._xcoms_of(msg.task_id)

@@ -117,7 +117,8 @@ class AirflowOperator(BaseOperator):
             operator, run = task_instance.build_operator(self._call, context), self._call
         instance = task_instance.build_task_instance(operator, run, context, state, resume)
         self._running = instance
-        supervisor = InProcessSupervisor(operator.task_id, run.xcoms, state.pushed, state.first_poke)
+        assets = dag_task.assets(self._call) if self._call.dag else ()
+        supervisor = InProcessSupervisor(operator.task_id, run.xcoms, state.pushed, state.first_poke, assets)
         if resume is None and operator.start_from_trigger and operator.start_trigger_args is not None:
             self._start_from_trigger(operator, instance, supervisor)
         ended = runner.run(instance, supervisor)
