@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,25 +19,17 @@ class _Unseen:
         pass
 
 
-async def play(
-    folder: Path,
-    *tasks: Mapping[str, Any],
-    others: Sequence[Mapping[str, Any]] = (),
-    python: str = sys.executable,
-    **spec: Any,
-) -> LocalRunOutcome:
-    """Return how a run with these tasks ended. `others` are objects that it needs."""
+async def play(folder: Path, *tasks: Mapping[str, Any], **spec: Any) -> LocalRunOutcome:
+    """Return how a run with these tasks ended."""
     workflow = {
         "apiVersion": "torpor.dev/v1alpha1",
         "kind": "Workflow",
         "metadata": {"name": "run", "namespace": "default"},
         "spec": {"image": "any:1", "tasks": list(tasks), **spec},
     }
-    options = Options(
-        folder=folder / "run", python=python, working_directory=folder, triggers=RULE, skip_time=bool(others)
-    )
+    options = Options(folder=folder / "run", python=sys.executable, working_directory=folder, triggers=RULE)
     async with asyncio.timeout(SECONDS_MAX):
-        return await engine.play([*others, workflow], options, _Unseen())
+        return await engine.play([workflow], options, _Unseen())
 
 
 def statuses(outcome: LocalRunOutcome) -> dict[str, dict[str, Any]]:

@@ -1,16 +1,16 @@
 """DAG files become WorkflowTemplates and Schedules, and what is lost has file and line."""
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torpor_airflow  # noqa: F401 - before Airflow
 import yaml
-from local_play import play, statuses
+from torpor import Results
+from torpor.context import Context
 from torpor_airflow import __main__ as command
-from torpor_airflow.check import prefork
+from torpor_airflow.operators import AirflowOperator
 
 TESTS = Path(__file__).parent
 
@@ -21,13 +21,6 @@ def shapes(capsys: pytest.CaptureFixture[str]) -> tuple[int, list[dict[str, Any]
     code = command.main(["convert", str(TESTS / "dag_shapes.py")])
     printed = capsys.readouterr()
     return code, list(yaml.safe_load_all(printed.out)), printed.err
-
-
-@pytest.fixture(scope="module")
-def python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """An interpreter that has imported Airflow."""
-    with prefork.started(tmp_path_factory.mktemp("prefork")) as path:
-        yield path
 
 
 def tasks_of(documents: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -63,26 +56,46 @@ def test_each_shape_of_a_graph_has_its_form(shapes: tuple[int, list[dict[str, An
     assert tasks["never"]["trigger"]["class"] == "duration"
 
 
-async def test_a_converted_dag_runs_as_in_airflow(
-    shapes: tuple[int, list[dict[str, Any]], str], tmp_path: Path, python: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config_map, template, _ = shapes[1]
-    monkeypatch.setenv("PYTHONPATH", str(TESTS))
-    params = {each["name"]: each.get("default") for each in template["spec"]["params"]}
-    workflow = {**template["spec"]["workflow"], "params": params}
-    outcome = await play(tmp_path, *workflow.pop("tasks"), others=[config_map], python=python, **workflow)
-    ended = {name: status["state"] for name, status in statuses(outcome).items()}
-    assert ended["broken"] == "Failed"
-    assert outcome.state == "Succeeded", statuses(outcome)
-    skipped = {name for name, status in outcome_states(outcome).items() if status == "Skipped"}
-    assert skipped == {"show_few", "never", "always", "work"}
-    assert outcome.results["show_many"] == "trips [1, 2, 3]"
-    assert (outcome.results["total"], outcome.results["span"], outcome.results["tolerant"]) == (24, 2, "ran")
-    assert outcome.results["each_negate"] == [-1.0, -1.5, -2.0]
+SHAPES = "dag_shapes:Shapes-of.graphs"
+PARAMS = {"table": "trips", "factor": 2, "mode": "a"}
 
 
-def outcome_states(outcome: Any) -> dict[str, str]:
-    return {task["name"]: task["state"] for task in outcome.workflow["status"]["tasks"]}
+def instance(index: int = -1, groups: tuple[int, ...] = ()) -> Context:
+    return Context(
+        namespace="default",
+        workflow="run",
+        task="any",
+        map_index=index,
+        attempt=1,
+        segment=0,
+        taskrun="run-any",
+        uid="one",
+        group_indexes=groups,
+    )
+
+
+def results(values: list[Any]) -> Results:
+    return Results(lambda place: lambda: values[place], [*range(len(values))], [])  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("task", "given", "context", "expected"),
+    [
+        ("extract", {}, instance(), [1, 2, 3]),
+        ("double", {"xcom_extract": [1, 2, 3], "mapped_row": 3}, instance(2), 6),
+        ("total", {"xcom_double": results([2, 4, 6])}, instance(), 24),
+        ("span", {"xcom_limits": {"__xcoms__": {"least": 1, "most": 3}}}, instance(), 2),
+        ("each.half", {"xcom_extract": [1, 2, 3]}, instance(groups=(1,)), 1.5),
+        ("each.negate", {"xcom_each_half": 1.5}, instance(groups=(1,)), -1.5),
+        ("show_many", {"xcom_extract": [1, 2, 3]}, instance(), "trips [1, 2, 3]"),
+        ("choose", {"xcom_extract": [1, 2, 3], "downstream": ["show_few", "show_many"]}, instance(), ["show_many"]),
+        ("is_sunday", {"downstream": ["always", "never"]}, instance(), []),
+        ("tolerant", {}, instance(), "ran"),
+    ],
+)
+def test_a_task_runs_its_operator_of_the_dag(task: str, given: dict[str, Any], context: Context, expected: Any) -> None:
+    operator = AirflowOperator(dag=SHAPES, task=task, params=PARAMS, logical_date="2026-11-26T06:00:00Z", **given)
+    assert operator.execute(context) == expected
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +122,6 @@ def partial() -> tuple[int, dict[str, dict[str, Any]], str]:
         "note: fetch: connection reports: add AIRFLOW_CONN_REPORTS",
         "not converted: other: it waits for another DAG at the same logical date",
         "not converted: next: a template in conf",
-        "note: next: the task waits for the run that it starts",
         "not converted: partial_etl: argument on_failure_callback of the DAG",
         "not converted: partial_etl: an interval of 5:00:00",
     ],
@@ -131,6 +143,7 @@ def test_a_dag_that_starts_another_one_has_a_task_with_run(
     partial: tuple[int, dict[str, dict[str, Any]], str],
 ) -> None:
     assert partial[1]["then"]["run"] == {"templateRef": {"name": "load-all"}, "params": {"conf": {"day": 1}}}
+    assert partial[1]["next"]["run"]["wait"] is False
 
 
 @pytest.mark.parametrize(

@@ -67,8 +67,9 @@ def _run(operator: Any) -> TaskBody:
     run: dict[str, Any] = {"templateRef": {"name": names.object_name(str(target))}}
     if conf:
         run["params"] = {"conf": dict(conf)}
-    notes = () if operator.wait_for_completion else ("the task waits for the run that it starts",)
-    return TaskBody(fields={"run": run}, losses=tuple(losses), notes=notes)
+    if not operator.wait_for_completion:
+        run["wait"] = False
+    return TaskBody(fields={"run": run}, losses=tuple(losses))
 
 
 def _approval(operator: Any, downstream: Mapping[str, str]) -> TaskBody:

@@ -48,13 +48,14 @@ def complete(call: OperatorCall, dag: Any) -> OperatorCall:
 
 
 def interval(dag: Any, moment: datetime) -> tuple[datetime, datetime]:
-    """Return the data interval of a run at this moment, by Airflow's own timetable."""
-    from airflow.sdk import timezone  # noqa: PLC0415
-    from airflow.serialization.encoders import coerce_to_core_timetable  # noqa: PLC0415 - a part of Airflow's core
-
-    try:
-        timetable = coerce_to_core_timetable(dag.timetable)
-        found = timetable.infer_manual_data_interval(run_after=timezone.coerce_datetime(moment))
-    except (NotImplementedError, ValueError, ImportError):
+    """Return the data interval of a run at this moment: the moment itself unless the timetable has intervals."""
+    if type(dag.timetable).__name__ not in _INTERVAL_TIMETABLES:
         return moment, moment
-    return (moment, moment) if found is None else (found.start, found.end)
+    from airflow.sdk import timezone  # noqa: PLC0415
+    from airflow.serialization.encoders import (  # noqa: PLC0415 - Airflow's core takes seconds to import
+        coerce_to_core_timetable,
+    )
+
+    timetable = coerce_to_core_timetable(dag.timetable)
+    found = timetable.infer_manual_data_interval(run_after=timezone.coerce_datetime(moment))
+    return found.start, found.end
