@@ -216,7 +216,7 @@ def test_what_is_missing_fails_with_its_name(operator: AirflowOperator, text: st
 
 
 @pytest.mark.parametrize("given", [{}, {"dag": "etl:etl"}, {"dag": "etl:etl", "task": "a", "operator": HTTP}])
-def test_a_task_has_an_operator_or_a_dag(given: dict[str, str]) -> None:
+def test_a_task_has_an_operator_or_a_dag(given: dict[str, Any]) -> None:
     with pytest.raises(TypeError, match="set operator, or dag and task"):
         AirflowOperator(**given)
 
