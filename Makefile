@@ -88,7 +88,7 @@ docs: venv ## the documentation as a site, in build/site; a broken link fails
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 prose: ## the language of the documentation
-	@vale=$$($(DEV) vale) && $$vale README.md CONTRIBUTING.md CHANGELOG.md CODE_OF_CONDUCT.md SECURITY.md docs dev/README.md examples/authoring/README.md examples/groups/README.md examples/languages/README.md examples/schedules/README.md tests/conformance/README.md worker-image/README.md
+	@vale=$$($(DEV) vale) && $$vale README.md CONTRIBUTING.md CHANGELOG.md CODE_OF_CONDUCT.md SECURITY.md docs dev/README.md examples/authoring/README.md examples/groups/README.md examples/languages/README.md examples/schedules/README.md examples/spark/README.md tests/conformance/README.md worker-image/README.md
 
 type: venv ui/web/node_modules/.package-lock.json ## mypy and tsc, strict
 	$(BIN)/mypy
