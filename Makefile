@@ -21,7 +21,7 @@ CODE := libraries crds operator triggerer archive cli worker-image local ui/torp
 # The tests start hundreds of Python processes. Each would compile all modules if none may store the bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help airflow-venv airflow-test airflow-examples tools faults soak upgrade-test upgrade-test-cluster try version wheels wheel-test release-check release-lock release-images release-push release-sign release-verify release-files release-compare release-login release-publish docs-version audit demo docs prose test test-long ui ui-test venv fmt lint type unit integration kueue attacks fuzz e2e generate verify bench bench-attacks \
+.PHONY: help airflow-venv airflow-test airflow-examples tools faults soak upgrade-test upgrade-test-cluster try version wheels wheel-test release-check release-lock release-images release-push release-sign release-verify release-files release-compare release-login release-publish docs-version audit demo docs prose test test-long ui ui-test venv fmt lint type unit integration kueue kueue-cluster attacks fuzz e2e generate verify bench bench-attacks \
 	bench-archive bench-argo bench-chain bench-child-runs bench-cli bench-failover bench-guard bench-install bench-logs bench-metrics bench-objects bench-reduce bench-run bench-scale bench-schedules bench-sensors bench-start bench-startup \
 	bench-files bench-structure bench-triggerer bench-ui bench-ui-browser bench-views bench-workflow bench-writes mutants cli chart images runtime-folder manifest sbom uninstall load cluster kubeconfig \
 	cluster-down control-plane \
@@ -115,9 +115,14 @@ KUEUE := sigs.k8s.io/kueue@v0.17.0
 tools: ## the programs of some long tests, which are skipped without them: cosign, krew, promtool, a collector; etcdutl
 	@$(DEV) tools
 
-kueue: venv ## queues with the real Kueue, which is compiled first: ten minutes and root
-	@go=$$($(DEV) go) && GOBIN=$(CURDIR)/build/kueue CGO_ENABLED=0 $$go install -trimpath sigs.k8s.io/kueue/cmd/kueue@$(lastword $(subst @, ,$(KUEUE))) && \
-	TORPOR_KUEUE=$(CURDIR)/build/kueue/kueue TORPOR_KUEUE_SOURCES=$$($$go env GOMODCACHE)/$(KUEUE) $(BIN)/pytest -q tests/integration/controller/test_kueue.py
+kueue: venv build/kueue/kueue ## queues with the real Kueue, which is compiled first: ten minutes and root
+	@TORPOR_KUEUE=$(CURDIR)/build/kueue/kueue TORPOR_KUEUE_SOURCES=$$($$($(DEV) go) env GOMODCACHE)/$(KUEUE) $(BIN)/pytest -q tests/integration/controller/test_kueue.py
+
+kueue-cluster: venv build/kueue/kueue ## the same with real pods, on a kind cluster of its own
+	@TORPOR_KUEUE=$(CURDIR)/build/kueue/kueue TORPOR_KUEUE_SOURCES=$$($$($(DEV) go) env GOMODCACHE)/$(KUEUE) $(BIN)/pytest -q tests/e2e/kueue
+
+build/kueue/kueue:
+	@GOBIN=$(CURDIR)/build/kueue CGO_ENABLED=0 $$($(DEV) go) install -trimpath sigs.k8s.io/kueue/cmd/kueue@$(lastword $(subst @, ,$(KUEUE)))
 
 images: venv ## build all images and push them: make images REGISTRY=registry.example.org/team VERSION=1.0
 	@$(BIN)/python -m torpor_demo.release images $(RELEASE)

@@ -12,7 +12,7 @@ from xdist.workermanage import WorkerController
 
 GROUPS: Mapping[str, Sequence[str]] = {
     # A cluster of its own.
-    "install": ("e2e/test_install",),
+    "install": ("e2e/test_install", "e2e/kueue/"),
     # Loses a node of its own, and mostly waits for Kubernetes to notice.
     "node": ("e2e/test_node_lost",),
     # Each of the two has a control plane with two controllers and a triggerer. The first one stops and kills them.

@@ -16,7 +16,7 @@ from torpor_chart import chart
 from torpor_chart.chart import ChartImages
 from torpor_demo import cluster, images, install, manifest
 from torpor_demo.cluster import ROOT
-from torpor_demo.images import Release
+from torpor_demo.images import Image, Release
 from torpor_demo.install import SYSTEM
 from torpor_demo.kubectl import Kubectl
 
@@ -58,6 +58,11 @@ class ClusterInstallation:
         torpor, runtime = (pushed[image.name] for image in (images.TORPOR, images.RUNTIME))
         text = manifest.released(source / "manifests/base", torpor, runtime)
         self._released[version] = self._rendered(version, text), _census(list(pushed.values()))
+
+    def push(self, image: Image, version: str) -> str:
+        """Build an image and push it; return its name with the digest."""
+        released = Release(registry=self._registry.name, version=version)
+        return images.publish([image], cluster.base_image(), released)[image.name]
 
     def install(self, version: str) -> None:
         """Apply the manifest of a version, and set the namespace up."""
@@ -159,6 +164,6 @@ def _census(pushed: list[str]) -> str:
     return next(each for each in pushed if "/census:" in each)
 
 
-def _moved(image: images.Image, source: Path) -> images.Image:
+def _moved(image: Image, source: Path) -> Image:
     """The image, built from another checkout."""
     return replace(image, context=source / image.context.relative_to(ROOT))

@@ -71,33 +71,41 @@ def started(plane: Plane, folder: Path) -> Iterator[Path]:
 
 def set_up_queue(server: Server, namespace: str, queue: str, *, cpu: str) -> None:
     """A LocalQueue with a ClusterQueue of its own, which has so many CPUs and preempts lower priorities."""
-    api = "kueue.x-k8s.io/v1beta2"
+    for body in queue_objects(namespace, queue, cpu=cpu):
+        server.apply(body)
+
+
+def queue_objects(namespace: str, queue: str, *, cpu: str) -> list[Object]:
+    """The objects of a LocalQueue with a ClusterQueue of its own."""
     quota = {"name": "cpu", "nominalQuota": cpu}
     flavors = [{"name": "default", "resources": [quota, {"name": "memory", "nominalQuota": "64Gi"}]}]
-    objects: list[tuple[str, Object]] = [
-        ("ResourceFlavor", {"metadata": {"name": "default"}, "spec": {}}),
-        ("WorkloadPriorityClass", {"metadata": {"name": "high"}, "value": 1000}),
-        (
-            "ClusterQueue",
-            {
-                "metadata": {"name": queue},
-                "spec": {
-                    "namespaceSelector": {},
-                    "preemption": {"withinClusterQueue": "LowerPriority"},
-                    "resourceGroups": [{"coveredResources": ["cpu", "memory"], "flavors": flavors}],
-                },
-            },
-        ),
-        ("LocalQueue", {"metadata": {"name": queue, "namespace": namespace}, "spec": {"clusterQueue": queue}}),
+    cluster_queue = {
+        "namespaceSelector": {},
+        "preemption": {"withinClusterQueue": "LowerPriority"},
+        "resourceGroups": [{"coveredResources": ["cpu", "memory"], "flavors": flavors}],
+    }
+    bodies: list[Object] = [
+        {"kind": "ResourceFlavor", "metadata": {"name": "default"}, "spec": {}},
+        {"kind": "WorkloadPriorityClass", "metadata": {"name": "high"}, "value": 1000},
+        {"kind": "ClusterQueue", "metadata": {"name": queue}, "spec": cluster_queue},
+        {
+            "kind": "LocalQueue",
+            "metadata": {"name": queue, "namespace": namespace},
+            "spec": {"clusterQueue": queue},
+        },
     ]
-    for kind, body in objects:
-        server.apply({"apiVersion": api, "kind": kind, **body})
+    return [{"apiVersion": "kueue.x-k8s.io/v1beta2", **body} for body in bodies]
 
 
 def used_cpu(server: Server, namespace: str, queue: str) -> str:
     """The CPUs of the workloads that the queue has admitted."""
-    status = server.request("GET", f"{_GROUP}/namespaces/{namespace}/localqueues/{queue}").expect(200).get("status", {})
-    flavors = status.get("flavorsUsage") or [{"resources": [{"name": "cpu", "total": "0"}]}]
+    return admitted_cpu(server.request("GET", f"{_GROUP}/namespaces/{namespace}/localqueues/{queue}").expect(200))
+
+
+def admitted_cpu(local_queue: Object) -> str:
+    """The CPUs of the workloads that a LocalQueue has admitted."""
+    none = [{"resources": [{"name": "cpu", "total": "0"}]}]
+    flavors = local_queue.get("status", {}).get("flavorsUsage") or none
     return next(str(each["total"]) for each in flavors[0]["resources"] if each["name"] == "cpu")
 
 
