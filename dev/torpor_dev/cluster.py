@@ -178,6 +178,7 @@ def _faults(wanted: Wanted) -> list[str]:
         deployments, daemonsets = (
             api.get(f"/apis/apps/v1/{kinds}")["items"] for kinds in ("deployments", "daemonsets")
         )
+        faults += health.storage_faults(api.get("/apis/storage.k8s.io/v1/storageclasses")["items"])
     except UnreachableError as error:
         return [f"the API server does not answer: {error}"]
     except CommandError as error:

@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Any
 
 _FRESH = timedelta(seconds=25)  # a kubelet renews its lease every 10 s
+_DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 
 
 class Action(Enum):
@@ -75,6 +76,12 @@ def workload_faults(
             faults.append(f"{deployment['metadata']['name']} is not available")
     short = [each for each in daemonsets if each.get("status", {}).get("numberReady", 0) < nodes]
     return faults + [f"{each['metadata']['name']} is not ready on every node" for each in short]
+
+
+def storage_faults(classes: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The fault of a cluster whose creation was interrupted before its storage: volumes would stay Pending."""
+    has_default = any(each["metadata"].get("annotations", {}).get(_DEFAULT_CLASS) == "true" for each in classes)
+    return [] if has_default else ["there is no default StorageClass"]
 
 
 def _ready(node: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -80,3 +80,10 @@ def test_workloads_that_run_have_no_fault() -> None:
 def test_a_daemonset_pod_missing_on_an_extra_node_is_not_a_fault() -> None:
     daemonsets = [{"metadata": {"name": "kube-proxy"}, "status": {"desiredNumberScheduled": 2, "numberReady": 1}}]
     assert health.workload_faults([], daemonsets, nodes=1) == []
+
+
+def test_a_cluster_without_a_default_storage_class_was_not_created_to_its_end() -> None:
+    usual = {"metadata": {"name": "standard", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}}
+    assert health.storage_faults([{"metadata": {"name": "other"}}, usual]) == []
+    for classes in ([], [{"metadata": {"name": "other"}}]):
+        assert health.storage_faults(classes) == ["there is no default StorageClass"]
