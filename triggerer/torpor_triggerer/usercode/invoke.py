@@ -97,10 +97,10 @@ async def join(trigger: Any, join_source: Callable[[Any], object]) -> Ended | No
 
 
 def from_error(error: BaseException) -> Ended:
-    """Return the outcome of what a trigger raised, and log it."""
+    """Return the outcome of what a trigger raised, and log it: with the lines of code unless the error is expected."""
     ends = task_end_events.of_error(error)
     if isinstance(ends, Failed):
-        log.warning("the trigger raised", exc_info=error)
+        log.warning("the trigger raised: %s", ends.message, exc_info=error if ends.log else None)
     return ends
 
 
