@@ -82,7 +82,7 @@ def test_a_daemonset_pod_missing_on_an_extra_node_is_not_a_fault() -> None:
     assert health.workload_faults([], daemonsets, nodes=1) == []
 
 
-def test_a_cluster_without_a_default_storage_class_was_not_created_to_its_end() -> None:
+def test_a_cluster_without_a_default_storage_class_is_not_complete() -> None:
     usual = {"metadata": {"name": "standard", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}}
     assert health.storage_faults([{"metadata": {"name": "other"}}, usual]) == []
     for classes in ([], [{"metadata": {"name": "other"}}]):
