@@ -1,8 +1,10 @@
 """Which changes of a pod or a TaskRun need a pass: those after which a plan differs."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from torpor_operator.model import cached_taskrun
 from torpor_operator.model.pod import Pod, parse_pod, pod_name
 from torpor_operator.taskrun.step import TaskRunView
 from torpor_operator.workflows.plan import dispatch, next_pass
@@ -127,6 +129,44 @@ def test_every_other_change_of_a_taskrun_needs_a_pass_now() -> None:
     claimed = world.run("a")
     world.succeed("a")
     assert next_pass.after_taskrun(view(world), claimed) == world.now
+
+
+def waiting() -> tuple[PlanFixture, Body]:
+    """A run with a wait, and the stored TaskRun of the wait."""
+    world = started().defer("a")
+    stored = world.taskruns[world.run("a").metadata.name]
+    stored["metadata"]["generation"] = 1
+    return world, stored
+
+
+def after(world: PlanFixture, stored: Body, part: str, **fields: Any) -> float | None:
+    """When a pass is due after these fields of the TaskRun have changed."""
+    former = cached_taskrun.read(stored)
+    stored[part] = {**stored[part], **fields}
+    return next_pass.after_taskrun(replace(view(world), taskrun=cached_taskrun.read(stored)), former)
+
+
+def test_a_progress_message_of_a_wait_needs_no_pass() -> None:
+    world, stored = waiting()
+    assert after(world, stored, "status", reason="Waiting", message="Waiting for a file: 404, 3 tries") is None
+    assert after(world, stored, "status", reason="Waiting", message="Waiting for a file: 404, 4 tries") is None
+    assert after(world, stored, "status", reason="Queued", message="its triggerer is at capacity") is None
+
+
+@pytest.mark.parametrize(
+    ("part", "fields"),
+    [
+        ("status", {"reason": "SecretForbidden", "message": "m"}),
+        ("status", {"cancel": times.rfc3339(1.7e9)}),
+        ("status", {"state": "Scheduled", "segment": 1}),
+        ("metadata", {"deletionTimestamp": times.rfc3339(1.7e9)}),
+        ("metadata", {"generation": 2}),
+        ("metadata", {"uid": "another"}),
+    ],
+)
+def test_any_other_change_of_a_wait_needs_a_pass_now(part: str, fields: Body) -> None:
+    world, stored = waiting()
+    assert after(world, stored, part, **fields) == world.now
 
 
 def test_rules_that_fail_leave_the_decision_to_the_pass(monkeypatch: pytest.MonkeyPatch) -> None:
