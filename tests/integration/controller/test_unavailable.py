@@ -10,8 +10,8 @@ from tests.integration.controller.stage import ControllerFixture, ControllerProc
 from tests.integration.controller.test_leader import UNDER_WAY, assert_right, until_under_way
 
 FROZEN, FAULTY = 20.0, 3.5
-# Reflectors and reconcilers wait ever longer between their tries, from 0.1 s to 30 s. Each of seven watches is tried some
-# six times in this time, and on a busy machine, whose seconds are longer, more often. A busy loop makes thousands.
+# Reflectors and reconcilers wait ever longer between their tries, from 0.1 s to 30 s. Each of seven watches is tried
+# some six times, and more often where a busy machine makes the fault last longer. A busy loop makes thousands.
 MOST_WHILE_FROZEN, MOST_WHILE_DOWN, MOST_WHILE_FAULTY = 60, 200, 120
 
 
