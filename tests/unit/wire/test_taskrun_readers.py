@@ -160,6 +160,7 @@ def _views_instance(run: TaskRun, body: Body) -> Values:
         "code_hash": (status.pod and status.pod.source) or "",
         "kind": "python" if spec.python else "container" if spec.container else "trigger",
         "waits_first": spec.trigger is not None,
+        "chosen_run": (spec.run and spec.run.name) or "",
         "timeout": _seconds(spec.timeout),
         "timeout_while_deferred": spec.timeout_while_deferred,
         "limit": spec.retries.limit,
