@@ -1,4 +1,4 @@
-"""Stores a result that the archive makes from bodies that it has. It is like one that a pod uploads."""
+"""Stores results: the end of each upload, and a result that the archive makes from bodies that it has."""
 
 from dataclasses import asdict
 from http import HTTPStatus
@@ -9,9 +9,10 @@ from torpor_archive.auth.policy import TaskRunAccess
 from torpor_archive.http.services import ArchiveServices
 from torpor_archive.namespaces import NamespaceId
 from torpor_archive.storage import chunks, results, validation
+from torpor_archive.storage.bodies import BodySummary
 from torpor_archive.storage.content import BodyFormat
 from torpor_archive.storage.tables import RESULTS
-from torpor_archive.storage.upload import BodyStream
+from torpor_archive.storage.upload import BodyStream, UploadSession
 
 
 async def store_derived(
@@ -22,10 +23,22 @@ async def store_derived(
     async with services.uploads.upload(RESULTS, place, body_format, chunks.RESULT) as session:
         last = await session.receive(source, validator)
         summary = session.summary(entries.keys if entries else None)
-        attempt, segment, launch = taskrun.launch
-        row = {"namespace": place.name, "namespace_uid": place.uid}
-        row |= {"taskrun": taskrun.uid, "workflow": taskrun.workflow}
-        order = {"attempt": attempt, "segment": segment, "launch": launch}
-        await session.finish(last, summary, results.store({**row, **order, "digest": summary.digest}))
+        await finish(session, place, taskrun, last, summary)
+    return described(summary, body_format)
+
+
+async def finish(
+    session: UploadSession, place: NamespaceId, taskrun: TaskRunAccess, last: chunks.Chunk, summary: BodySummary
+) -> None:
+    """Store what was received as the result of the present launch of the TaskRun."""
+    attempt, segment, launch = taskrun.launch
+    row = {"namespace": place.name, "namespace_uid": place.uid}
+    row |= {"taskrun": taskrun.uid, "workflow": taskrun.workflow}
+    order = {"attempt": attempt, "segment": segment, "launch": launch}
+    await session.finish(last, summary, results.store({**row, **order, "digest": summary.digest}))
+
+
+def described(summary: BodySummary, body_format: BodyFormat) -> web.Response:
+    """The answer to an upload: what was stored."""
     answer = asdict(summary) | {"type": body_format.type, "name": body_format.name}
     return web.json_response(answer, status=HTTPStatus.CREATED)

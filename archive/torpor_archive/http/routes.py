@@ -4,8 +4,7 @@ Each handler authenticates the caller first, and authorizes before it reads the 
 """
 
 from collections.abc import Callable
-from dataclasses import asdict, replace
-from http import HTTPStatus
+from dataclasses import replace
 
 from aiohttp import web
 from torpor_wire import names
@@ -14,7 +13,7 @@ from torpor_archive.auth import policy
 from torpor_archive.auth.policy import Caller, TaskRunAccess
 from torpor_archive.auth.reviews import AccessReviews
 from torpor_archive.errors import ErrorResponse, RefusedError, forbidden, invalid, not_found
-from torpor_archive.http import middleware
+from torpor_archive.http import derived_results, middleware
 from torpor_archive.http.services import ArchiveServices
 from torpor_archive.namespaces import NamespaceId
 from torpor_archive.storage import bodies, chunks, content, history, results, run_queries, validation
@@ -93,13 +92,8 @@ class Routes:
                 entries.reject_duplicates()
             summary = session.summary(entries.keys if entries else None)
             middleware.unwrap(check(await self._services.reviews.get_taskrun(namespace, name)))
-            attempt, segment, launch = taskrun.launch
-            row = {"namespace": place.name, "namespace_uid": place.uid}
-            row |= {"taskrun": taskrun.uid, "workflow": taskrun.workflow}
-            order = {"attempt": attempt, "segment": segment, "launch": launch}
-            await session.finish(last, summary, results.store({**row, **order, "digest": summary.digest}))
-        answer = asdict(summary) | {"type": body_format.type, "name": body_format.name}
-        return web.json_response(answer, status=HTTPStatus.CREATED)
+            await derived_results.finish(session, place, taskrun, last, summary)
+        return derived_results.described(summary, body_format)
 
     async def get_result(self, request: web.Request) -> web.StreamResponse:
         """Send a result, or some of its items, to a pod of the same Workflow or to a user that may get TaskRuns."""
