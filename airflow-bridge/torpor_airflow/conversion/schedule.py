@@ -22,7 +22,7 @@ _INTERVAL = {"DeltaTriggerTimetable", "DeltaDataIntervalTimetable"}
 _DAY = 86_400
 LABEL_SCHEDULE = "torpor.dev/schedule"
 LABEL_DAG = "airflow-dag"
-"""The label of runs that nobody but a user starts, for DAGs that follow one of their assets."""
+"""The label of runs that only a user starts, for DAGs that follow one of their assets."""
 
 
 @dataclass(slots=True, kw_only=True)

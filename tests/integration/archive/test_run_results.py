@@ -80,7 +80,7 @@ def test_tasks_of_the_outer_run_read_the_result_of_a_run_in_it(
 
 
 @pytest.mark.attack
-def test_nobody_has_the_result_of_another_run_copied(
+def test_a_triggerer_cannot_copy_the_result_of_another_run(
     outer: OuterTask, make_run: Callable[..., str], server: Server
 ) -> None:
     run = server.request("GET", f"{collection('workflows', outer.task.namespace)}/{outer.run}").expect(200)

@@ -160,7 +160,7 @@ class ChildRunChecker:
             self._moved(before, after)
 
     def _removed(self, taskrun: Object) -> None:
-        """A TaskRun is gone: runs that it does not own have ended, or were told to."""
+        """A TaskRun is gone: each run that it does not own has ended, or is being stopped."""
         uid, call = taskrun["metadata"]["uid"], taskrun["spec"]["run"]
         if uid in self._deleted_by_hand or _is_owned(call) or call.get("wait") is False:
             return

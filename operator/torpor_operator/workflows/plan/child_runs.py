@@ -114,7 +114,7 @@ def propagate(snapshot: Snapshot) -> tuple[ChangeChildRun, ...]:
 
 
 def holds_deletion(snapshot: Snapshot) -> bool:
-    """Whether a run must be cancelled before this one is gone: nothing else deletes a run that nobody owns."""
+    """Whether a run must be cancelled before this one is gone: a run without an owner is deleted by nothing else."""
     calls = {taskrun.metadata.uid: taskrun.spec.run for taskrun in snapshot.taskruns.values()}
     for uid, children in snapshot.children.items():
         call = calls.get(uid)
@@ -149,7 +149,7 @@ def _end(child: Workflow, ending: str) -> ChangeChildRun:
 
 
 def _is_ending(child: Workflow) -> bool:
-    """Whether the run has ended, or was told to."""
+    """Whether the run has ended, or its stop or cancellation is requested."""
     ended = child.status.completion_time is not None or child.metadata.deletion_timestamp is not None
     return ended or child.spec.cancel or child.spec.stop
 

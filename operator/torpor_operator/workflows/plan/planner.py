@@ -60,7 +60,7 @@ def plan(snapshot: Snapshot, build_graph: BuildGraph = build_graph) -> WorkflowP
 
 
 def _with_child_runs(snapshot: Snapshot, decided: WorkflowPlan) -> WorkflowPlan:
-    """The plan with what its runs get. A deleted Workflow stays until those that nobody owns are cancelled."""
+    """The plan with what its runs get. A deleted Workflow stays until its runs without an owner are cancelled."""
     actions = decided.actions
     if snapshot.children and child_runs.holds_deletion(snapshot) and any(isinstance(a, SetFinalizers) for a in actions):
         actions = tuple(action for action in actions if not isinstance(action, SetFinalizers))
