@@ -21,7 +21,7 @@ CODE := libraries crds operator triggerer archive cli worker-image local ui/torp
 # The tests start hundreds of Python processes. Each would compile all modules if none may store the bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help airflow-venv airflow-test airflow-examples tools faults soak upgrade-test upgrade-test-cluster try version wheels wheel-test release-check release-lock release-images release-push release-sign release-verify release-files release-compare release-login release-publish docs-version audit demo docs prose test test-long ui ui-test venv fmt lint type unit integration kueue kueue-cluster attacks fuzz e2e generate verify bench bench-attacks \
+.PHONY: help airflow-venv airflow-test airflow-examples airflow-triggers bench-airflow tools faults soak upgrade-test upgrade-test-cluster try version wheels wheel-test release-check release-lock release-images release-push release-sign release-verify release-files release-compare release-login release-publish docs-version audit demo docs prose test test-long ui ui-test venv fmt lint type unit integration kueue kueue-cluster attacks fuzz e2e generate verify bench bench-attacks \
 	bench-archive bench-argo bench-chain bench-child-runs bench-cli bench-failover bench-guard bench-install bench-logs bench-metrics bench-objects bench-reduce bench-run bench-scale bench-schedules bench-sensors bench-start bench-startup \
 	bench-files bench-structure bench-triggerer bench-ui bench-ui-browser bench-views bench-workflow bench-writes mutants cli chart images runtime-folder manifest sbom uninstall load cluster kubeconfig \
 	cluster-down control-plane \
@@ -332,8 +332,16 @@ airflow-venv: .tools/airflow/synced ## the Airflow bridge with Airflow and two o
 airflow-test: airflow-venv ## the types and tests of the Airflow bridge, in an environment of its own
 	cd airflow-bridge && ../.tools/airflow/bin/mypy && ../.tools/airflow/bin/pytest
 
-airflow-examples: airflow-venv ## convert and check the example DAGs of Airflow, and write docs/reference/airflow-examples.md; takes an hour
-	cd airflow-bridge && ../.tools/airflow/bin/python -m torpor_airflow.check.examples --into ../docs/reference/airflow-examples.md
+airflow-examples: airflow-venv ## convert and check the example DAGs of Airflow, and write docs/reference/airflow-examples.md; an interrupted run goes on
+	cd airflow-bridge && ../.tools/airflow/bin/python -m torpor_airflow.check.examples \
+	  --keep ../build/airflow-examples.jsonl --into ../docs/reference/airflow-examples.md
+
+airflow-triggers: airflow-venv ## write docs/reference/airflow-triggers.md; PROVIDERS="amazon google" adds providers in an environment of its own
+	cd airflow-bridge && $(CURDIR)/$(UV) run --quiet --frozen --isolated $(foreach each,$(PROVIDERS),--with apache-airflow-providers-$(each)) \
+	  python -m torpor_airflow.triggers.page ../docs/reference/airflow-triggers.md
+
+bench-airflow: airflow-venv ## CPU seconds of the start of an operator, and memory of a pool with 10,000 triggers of Airflow
+	cd airflow-bridge && ../.tools/airflow/bin/python -m torpor_airflow.check.figures
 
 venv: .venv/synced ## the packages and tools of the checkout, in .venv; most targets make it
 

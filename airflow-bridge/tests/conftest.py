@@ -1,13 +1,14 @@
-"""An HTTP server on loopback that counts requests and answers by path."""
+"""An HTTP server on loopback that counts requests and answers by path, and an interpreter that has imported Airflow."""
 
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 import torpor_airflow  # noqa: F401 - prepares the environment of Airflow before anything imports it
 from aiohttp import web
+from torpor_airflow.check import prefork
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -40,3 +41,10 @@ async def server() -> AsyncIterator[LoopbackServer]:
     served.port = runner.addresses[0][1]
     yield served
     await runner.cleanup()
+
+
+@pytest.fixture(scope="session")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The interpreter of the tasks of local runs."""
+    with prefork.started(tmp_path_factory.mktemp("prefork"), {}) as program:
+        yield program

@@ -19,15 +19,15 @@ class _Unseen:
         pass
 
 
-async def play(folder: Path, *tasks: Mapping[str, Any], **spec: Any) -> LocalRunOutcome:
-    """Return how a run with these tasks ended."""
+async def play(folder: Path, *tasks: Mapping[str, Any], python: str = sys.executable, **spec: Any) -> LocalRunOutcome:
+    """Return how a run with these tasks ended, whose pods this interpreter runs."""
     workflow = {
         "apiVersion": "torpor.dev/v1alpha1",
         "kind": "Workflow",
         "metadata": {"name": "run", "namespace": "default"},
         "spec": {"image": "any:1", "tasks": list(tasks), **spec},
     }
-    options = Options(folder=folder / "run", python=sys.executable, working_directory=folder, triggers=RULE)
+    options = Options(folder=folder / "run", python=python, working_directory=folder, triggers=RULE)
     async with asyncio.timeout(SECONDS_MAX):
         return await engine.play([workflow], options, _Unseen())
 

@@ -33,3 +33,21 @@ def test_states_and_xcoms_of_each_instance_are_compared(
     torpor = ComparedRun(state="Succeeded", states={"load": states}, xcoms={"load": xcoms})
     found = comparison.differences(comparison.of_airflow(AIRFLOW), torpor, without_results=set())
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours", "is_same"),
+    [
+        ("Thu Nov 26 12:54:28 UTC 2026", "Thu Nov 26 12:59:01 UTC 2026", True),
+        ({"at": "2026-11-26T23:59:59.5+00:00"}, {"at": "2026-11-26T00:00:01+00:00"}, True),
+        ("2026-11-26T12:00:00", "2026-11-26T14:00:00", False),
+        ("2026-11-26T12:00:00", "2026-11-27T12:00:00", False),
+        ("12:00:00 12:00:00", "12:00:00", False),
+        ([1, 2], [1, 3], False),
+    ],
+)
+def test_a_result_may_contain_the_time_of_its_run(theirs: Any, ours: Any, is_same: bool) -> None:
+    airflow, torpor = (
+        ComparedRun(state="Succeeded", xcoms={"load": {-1: {"return_value": value}}}) for value in (theirs, ours)
+    )
+    assert (not comparison.differences(airflow, torpor, without_results=set())) == is_same

@@ -255,7 +255,7 @@ def test_a_failing_operator_logs_no_value_of_its_variables(capsys: pytest.Captur
 
 
 async def test_operators_of_the_http_provider_run_in_a_workflow(
-    tmp_path: Path, server: LoopbackServer, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, python: str, server: LoopbackServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AIRFLOW_CONN_HTTP_DEFAULT", f"http://127.0.0.1:{server.port}/")
 
@@ -272,6 +272,7 @@ async def test_operators_of_the_http_provider_run_in_a_workflow(
             {"endpoint": "{{ ti.xcom_pull(task_ids='fetch') | length }}", "method": "GET"},
             args={"xcom_fetch": "${tasks.fetch.result}"},
         ),
+        python=python,
     )
     assert outcome.state == "Succeeded", statuses(outcome)
     assert [path for path, _ in server.requests] == ["/rows", "/17"]

@@ -1,21 +1,32 @@
 """Runs `dag.test()` for DAGs, in an Airflow of its own: a folder with its database. A program of its own.
 
 It must not import `torpor_airflow`, which makes Airflow a library without a database. Each line of standard input is a
-request `{"module", "path", "dag", "logical_date", "conf", "seconds"}`, each line of standard output its outcome.
+request `{"module", "path", "dag", "logical_date", "conf", "seconds"}`, each line of standard output its outcome. The
+caller has put the DAG files into the folder `dags`.
 """
 
+import asyncio
+import gc
 import json
 import os
-import random
 import shutil
 import sys
 import time
 import traceback
+from collections.abc import AsyncIterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 HOME = Path(os.environ["AIRFLOW_HOME"])
-DATABASE, DAGS = HOME / "airflow.db", HOME / "dags"
+DATABASE, EMPTY_DATABASE, DAGS = HOME / "airflow.db", HOME / "empty.db", HOME / "dags"
+_FIRST_DAG = """
+from airflow.providers.standard.operators.bash import BashOperator
+from airflow.sdk import DAG
+
+with DAG("torpor_first_dag", schedule="@daily"):
+    BashOperator(task_id="task", bash_command="echo {{ ds }}")
+"""
 
 
 def main() -> None:
@@ -31,27 +42,92 @@ def main() -> None:
 
 
 def _prepare() -> None:
-    """Create the database once, and import what each request needs."""
-    DAGS.mkdir(parents=True, exist_ok=True)
+    """Create the database once, and do what only the first run of a process does."""
     from airflow import settings  # noqa: PLC0415
     from airflow.utils.db import initdb  # noqa: PLC0415 - after the variables are set
 
     initdb()
     settings.dispose_orm()  # writes the log of SQLite into the file
-    shutil.copy(DATABASE, HOME / "empty.db")
-    import airflow.dag_processing.dagbag  # noqa: PLC0415
-    import airflow.sdk.execution_time.supervisor  # noqa: PLC0415
-    import airflow.serialization.definitions.dag  # noqa: F401, PLC0415
+    shutil.copy(DATABASE, EMPTY_DATABASE)
+    import repeatable  # noqa: PLC0415 - a file beside this one; the package is not to be imported
+
+    sys.path.remove(str(Path(__file__).parent))  # a DAG file may have the name of one of its modules
+    repeatable.prepare_tasks()
+    _skip_retry_delays()
+    _end_triggers_in_time()
+    _run_first_dag()
+    settings.dispose_orm()
+    from airflow.sdk.execution_time import supervisor  # noqa: PLC0415
+
+    supervisor.in_process_api_server.cache_clear()
+    gc.collect()  # ends the thread of the API, which a fork would not have
+    _ = supervisor.in_process_api_server().app  # takes seconds to build, and each DAG would build it again
+    gc.freeze()
+
+
+def _skip_retry_delays() -> None:
+    """Let each retry follow at once: `dag.test()` would sleep for the whole delay."""
+    from airflow.models.taskinstance import TaskInstance  # noqa: PLC0415
+    from airflow.sdk import timezone  # noqa: PLC0415
+
+    TaskInstance.next_retry_datetime = lambda instance: instance.end_date or timezone.utcnow()
+
+
+def _end_triggers_in_time() -> None:
+    """Let a trigger end at its timeout, as Airflow's scheduler does: `dag.test()` would wait for its event."""
+    from airflow.sdk.definitions import dag  # noqa: PLC0415
+    from airflow.sdk.execution_time import supervisor  # noqa: PLC0415
+
+    run_task: Any = supervisor.run_task_in_process
+    run_trigger: Any = dag._run_inline_trigger  # noqa: SLF001
+    messages: list[Any] = []
+
+    def run_and_keep_message(*args: Any, **kwargs: Any) -> Any:
+        result = run_task(*args, **kwargs)
+        messages[:] = [result.msg]
+        return result
+
+    def run_in_time(trigger: Any, instance: Any) -> Any:
+        (message,) = messages
+        if message.trigger_timeout is None:
+            return run_trigger(trigger, instance)
+        try:
+            return run_trigger(_TimedTrigger(trigger, message.trigger_timeout.total_seconds()), instance)
+        except TimeoutError:
+            message.next_method, message.next_kwargs = "__fail__", {"error": "Trigger timeout"}
+            return None
+
+    supervisor.run_task_in_process = run_and_keep_message
+    dag._run_inline_trigger = run_in_time  # noqa: SLF001
+
+
+class _TimedTrigger:
+    """Gives the first event of a trigger, or raises TimeoutError."""
+
+    def __init__(self, trigger: Any, seconds: float) -> None:
+        self._trigger = trigger
+        self._seconds = seconds
+
+    async def run(self) -> AsyncIterator[Any]:
+        yield await asyncio.wait_for(anext(self._trigger.run()), self._seconds)
+
+
+def _run_first_dag() -> None:
+    """Run a DAG in this process, so that those after it find everything imported."""
+    file = DAGS / "torpor_first_dag.py"
+    file.write_text(_FIRST_DAG)
+    request = {"module": file.stem, "path": str(file), "dag": file.stem, "conf": {}}
+    _run(request | {"logical_date": "2026-01-01T00:00:00+00:00"})
+    sys.path.remove(str(DAGS))
+    del sys.modules[file.stem]
+    file.unlink()
 
 
 def _forked(request: dict[str, Any]) -> dict[str, Any]:
     """Return the outcome of a request, which a process of its own runs."""
     for part in ("-wal", "-shm"):
         Path(f"{DATABASE}{part}").unlink(missing_ok=True)
-    shutil.copy(HOME / "empty.db", DATABASE)
-    for old in DAGS.iterdir():
-        old.unlink() if old.is_file() else shutil.rmtree(old)
-    shutil.copy(request["path"], DAGS)
+    shutil.copy(EMPTY_DATABASE, DATABASE)
     outcome = HOME / "outcome.json"
     outcome.unlink(missing_ok=True)
     child = os.fork()
@@ -76,19 +152,9 @@ def _forked(request: dict[str, Any]) -> dict[str, Any]:
 
 def _run(request: dict[str, Any]) -> dict[str, Any]:
     from airflow import settings  # noqa: PLC0415
-    from airflow.sdk.execution_time import task_runner  # noqa: PLC0415
 
     settings.configure_orm()
-    execute: Any = task_runner._execute_task  # noqa: SLF001 - to make random choices repeat
-
-    def seeded(*args: Any, **kwargs: Any) -> Any:
-        random.seed(0)
-        return execute(*args, **kwargs)
-
-    task_runner._execute_task = seeded  # noqa: SLF001
     dag = _find(request)
-    from datetime import datetime  # noqa: PLC0415
-
     moment = datetime.fromisoformat(request["logical_date"])
     run = dag.test(logical_date=moment, run_after=moment, run_conf=request["conf"] or None)
     return _outcome(dag.dag_id, run)

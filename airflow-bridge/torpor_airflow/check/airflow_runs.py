@@ -2,9 +2,10 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,34 +18,52 @@ _OWN = ("_AIRFLOW__AS_LIBRARY", "AIRFLOW__")
 class AirflowProcess:
     """Runs one DAG after the other."""
 
-    def __init__(self, process: "subprocess.Popen[str]") -> None:
+    def __init__(self, process: "subprocess.Popen[str]", dags: Path) -> None:
         self._process = process
+        self._dags = dags
+        self._is_ready = False
+
+    def place(self, files: Iterable[Path]) -> None:
+        """Replace the files of the DAG folder by copies of these."""
+        for old in self._dags.iterdir():
+            old.unlink() if old.is_file() else shutil.rmtree(old)
+        for file in files:
+            shutil.copy(file, self._dags)
+
+    def wait(self) -> None:
+        """Wait until Airflow can run DAGs. It uses the DAG folder itself before."""
+        if not self._is_ready:
+            self._read_line()
+            self._is_ready = True
 
     def test(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the outcome of a DAG, with `error` if there is none."""
         assert self._process.stdin is not None  # noqa: S101 - it is a pipe
-        assert self._process.stdout is not None  # noqa: S101 - it is a pipe
         self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
-        found: Mapping[str, Any] = json.loads(self._process.stdout.readline() or '{"error": "Airflow has ended"}')
+        found: Mapping[str, Any] = json.loads(self._read_line() or '{"error": "Airflow has ended"}')
         return found
+
+    def _read_line(self) -> str:
+        assert self._process.stdout is not None  # noqa: S101 - it is a pipe
+        return self._process.stdout.readline()
 
 
 @contextmanager
-def started(home: Path, log: Path) -> Iterator[AirflowProcess]:
-    """Start an Airflow with a database in this folder, and stop it at the end."""
+def started(home: Path, log: Path, own: Mapping[str, str]) -> Iterator[AirflowProcess]:
+    """Start an Airflow with a database in this folder, and stop it at the end. `own` are further variables."""
+    dags = home / "dags"
+    dags.mkdir(parents=True)
     process = subprocess.Popen(
         [sys.executable, str(airflow_process.__file__)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=log.open("ab"),
         text=True,
-        env=variables(os.environ, home),
+        env={**variables(os.environ, home), **own},
     )
     try:
-        assert process.stdout is not None  # noqa: S101 - it is a pipe
-        process.stdout.readline()
-        yield AirflowProcess(process)
+        yield AirflowProcess(process, dags)
     finally:
         process.terminate()
         process.wait()

@@ -1,5 +1,7 @@
 """What a run of Airflow and one of Torpor have in common, and what differs. Pure."""
 
+import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -13,6 +15,10 @@ STATES: Mapping[str, str] = {
 }
 _OWN_KEYS = {"skipmixin_key"}
 """XComs that Airflow writes for itself."""
+_CLOCK = re.compile(r"(?<!\d)([0-2]\d):([0-5]\d):([0-5]\d)(?:\.\d+)?")
+_APART_MAX = 3600
+"""Seconds between the two runs: a result may contain the time at which its task ran."""
+_DAY = 86_400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,9 +76,31 @@ def _xcoms(
     for index in sorted(airflow.keys() | torpor.keys()):
         theirs, ours = airflow.get(index) or {}, torpor.get(index) or {}
         for key in sorted(theirs.keys() | ours.keys()):
-            if theirs.get(key) != ours.get(key):
+            if not _are_same(theirs.get(key), ours.get(key)):
                 what = f"{_instance(task, index)}: XCom {key}"
                 yield f"{what}: {_short(theirs.get(key))} in Airflow, {_short(ours.get(key))} here"
+
+
+def _are_same(theirs: Any, ours: Any) -> bool:
+    """Whether two XComs are the same, but for times of day within them, less than an hour apart."""
+    if theirs == ours:
+        return True
+    left, right = (json.dumps(value, sort_keys=True) for value in (theirs, ours))
+    if _CLOCK.sub("", left) != _CLOCK.sub("", right):
+        return False
+    pairs = zip(_CLOCK.finditer(left), _CLOCK.finditer(right), strict=True)
+    return all(_apart(_seconds(one), _seconds(other)) < _APART_MAX for one, other in pairs)
+
+
+def _seconds(found: re.Match[str]) -> int:
+    hours, minutes, seconds = map(int, found.groups())
+    return hours * 3600 + minutes * 60 + seconds
+
+
+def _apart(one: int, other: int) -> int:
+    """Return the seconds between two times of day, also across midnight."""
+    apart = abs(one - other)
+    return min(apart, _DAY - apart)
 
 
 def _instance(task: str, index: int) -> str:

@@ -6,34 +6,22 @@ import pkgutil
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from torpor_airflow.check import dag_check
-from torpor_airflow.check.dag_check import CheckedDag
+from torpor_airflow.check import dag_check, kept_rows
+from torpor_airflow.check.dag_check import CheckedDag, CheckTools
+from torpor_airflow.check.kept_rows import ExampleRow, KeptRows
 from torpor_airflow.conversion import command, dag_file
+from torpor_airflow.conversion.dag_file import DagFile
 from torpor_airflow.conversion.documents import ConversionTarget, DagConversion
 from torpor_airflow.dag_module import DagFileError
 
 PACKAGES = ("airflow.example_dags", "airflow.providers.standard.example_dags")
 _CELL_MAX = 300
 _TARGET = ConversionTarget(image="airflow-tasks:dev", pool="airflow")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExampleRow:
-    """A DAG of the examples. `reason`: why it is not whole."""
-
-    module: str
-    dag_id: str
-    reason: str = ""
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the conversion loses nothing, and both runs were the same."""
-        return not self.reason
 
 
 def modules() -> list[str]:
@@ -45,43 +33,58 @@ def modules() -> list[str]:
     return sorted(found)
 
 
-def rows(names: Sequence[str], folder: Path) -> Iterator[ExampleRow]:
-    """Yield a row for each DAG of the modules, after its check."""
-    with dag_check.tools(folder) as tools:
-        for name in names:
-            try:
-                file = dag_file.read(name)
-            except DagFileError as error:
+def rows(names: Sequence[str], kept: KeptRows, airflow: str, folder: Path) -> Iterator[ExampleRow]:
+    """Yield a row for each module that cannot be imported, then one for each DAG."""
+    files = []
+    for name in modules():
+        try:
+            files.append(dag_file.read(name))
+        except DagFileError as error:
+            if name in names:
                 yield ExampleRow(module=name, dag_id="", reason=f"the import fails: {str(error)[:200]}")
-                continue
-            converted = [one for _, one in command.convert([file], _TARGET)]
-            templates = [one.documents[0] for one in converted]
-            for one in converted:
-                checked = dag_check.check(file, one, templates, tools)
-                yield ExampleRow(module=name, dag_id=one.dag_id, reason=_reason(one, checked))
+    converted = command.convert(files, _TARGET)
+    wanted = [each for each in converted if each[0].module in names]
+    with dag_check.tools(folder) as tools:
+        for file, one in wanted:
+            key = kept_rows.key_of(file, one, airflow)
+            row = kept.find(key)
+            if row is None:
+                row = _row(file, one, converted, tools)
+                kept.add(key, row)
+            yield row
 
 
-def _reason(conversion: DagConversion, checked: CheckedDag) -> str:
+def _row(
+    file: DagFile, conversion: DagConversion, converted: Sequence[tuple[DagFile, DagConversion]], tools: CheckTools
+) -> ExampleRow:
+    """Return the row of a DAG. One that loses something is not run."""
     losses = [f"{each.subject}: {each.text}" for each in conversion.findings if each.is_loss]
-    differing = [] if checked.is_same else [checked.problem or "; ".join(checked.differences)]
-    return "; ".join([*losses, *differing])
+    if losses:
+        return ExampleRow(module=file.module, dag_id=conversion.dag_id, reason="; ".join(losses))
+    checked = dag_check.check(file, conversion, converted, tools)
+    return ExampleRow(module=file.module, dag_id=conversion.dag_id, state=checked.state, reason=_difference(checked))
+
+
+def _difference(checked: CheckedDag) -> str:
+    return "" if checked.is_same else checked.problem or "; ".join(checked.differences)
 
 
 def page(found: Sequence[ExampleRow], airflow: str) -> str:
     """Return the page with the table of the rows."""
     whole = sum(row.is_whole for row in found)
+    failing = sum(row.is_whole and row.state != "Succeeded" for row in found)
     lines = [
         "# Example DAGs of Airflow",
         "",
         f"`make airflow-examples` converts the example DAGs of Airflow {airflow} and of its standard provider, and",
-        f"runs each one in Airflow and in Torpor. {whole} of {len(found)} are whole: the conversion loses nothing, and",
-        "both runs have the same states and results. [Convert a DAG of Airflow](../how-to/convert-a-dag.md) explains",
-        "the command.",
+        "runs each one in Airflow and in Torpor. A DAG is whole if the conversion loses nothing, and both runs have",
+        f"the same states and results. {whole} of {len(found)} are whole. Of these, {failing} fail in both runs, for",
+        "example without a network. [Convert a DAG of Airflow](../how-to/convert-a-dag.md) explains the command.",
         "",
-        "| DAG | Whole | Why not |",
+        "| DAG | Whole | State of both runs, or why not |",
         "| --- | --- | --- |",
         *(
-            f"| `{row.dag_id or row.module}` | {'yes' if row.is_whole else 'no'} | {_cell(row.reason)} |"
+            f"| `{row.dag_id or row.module}` | {'yes' if row.is_whole else 'no'} | {_cell(row.reason or row.state)} |"
             for row in found
         ),
     ]
@@ -99,19 +102,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("modules", nargs="*", help="only these modules")
     parser.add_argument("--into", type=Path, help="the page to write")
+    parser.add_argument("--keep", type=Path, help="a file for rows that are whole, so that the next run goes on")
     parsed = parser.parse_args()
+    airflow = metadata.version("apache-airflow-core")
     found: list[ExampleRow] = []
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        for row in rows(parsed.modules or modules(), Path(folder)):
+        for row in rows(parsed.modules or modules(), KeptRows(path=parsed.keep), airflow, Path(folder)):
             found.append(row)
-            sys.stdout.write(
-                f"{time.monotonic() - begun:5.0f} s  {row.dag_id or row.module}  {row.reason or 'whole'}\n"
-            )
+            spent = time.monotonic() - begun
+            sys.stdout.write(f"{spent:5.0f} s  {row.dag_id or row.module}  {row.reason or f'whole, {row.state}'}\n")
             sys.stdout.flush()
-    sys.stdout.write(f"{sum(row.is_whole for row in found)} of {len(found)} DAGs are whole\n")
+    counts = Counter(row.is_whole for row in found)
+    sys.stdout.write(f"{counts[True]} of {len(found)} DAGs are whole\n")
     if parsed.into is not None:
-        parsed.into.write_text(page(found, metadata.version("apache-airflow-core")))
+        parsed.into.write_text(page(found, airflow))
     return 0
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from torpor_local import engine
-from torpor_local.options import LocalRunOutcome, Options
+from torpor_local.options import GivenAnswer, LocalRunOutcome, Options
 
 from torpor_airflow.check.comparison import ComparedRun
 from torpor_airflow.conversion.documents import API_VERSION, DagConversion
@@ -20,14 +20,18 @@ class _Unseen:
         pass
 
 
+def options(folder: Path, python: str, answers: Mapping[str, GivenAnswer]) -> Options:
+    """Return the options of a local run whose tasks this interpreter runs. `answers` are those of people, by task."""
+    return Options(folder=folder, python=python, jobs=2, skip_time=True, triggers=_TRIGGERS, answers=answers)
+
+
 async def play(
-    conversion: DagConversion,
-    templates: Sequence[Mapping[str, Any]],
-    folder: Path,
-    python: str,
-    conf: Mapping[str, Any],
+    conversion: DagConversion, documents: Sequence[Mapping[str, Any]], options: Options, conf: Mapping[str, Any]
 ) -> LocalRunOutcome:
-    """Run the template of a DAG. `templates` are those that its tasks with `run` name. Raises LocalRunError."""
+    """Run the template of a DAG. `documents` are what the run needs: its template, and the ConfigMap of its files.
+
+    Raises LocalRunError.
+    """
     template = conversion.documents[0]
     params = {each["name"]: each.get("default") for each in template["spec"]["params"]} | {"conf": dict(conf)}
     workflow = {
@@ -36,8 +40,7 @@ async def play(
         "metadata": {"name": "check"},
         "spec": {"templateRef": {"name": template["metadata"]["name"]}, "params": params},
     }
-    options = Options(folder=folder, python=python, jobs=2, skip_time=True, triggers=_TRIGGERS)
-    return await engine.play([*templates, workflow], options, _Unseen())
+    return await engine.play([*documents, workflow], options, _Unseen())
 
 
 def outcome(ended: LocalRunOutcome, names: Mapping[str, str]) -> ComparedRun:

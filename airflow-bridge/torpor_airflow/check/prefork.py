@@ -4,26 +4,36 @@ A task of a local run would import Airflow for seconds. `started` yields the pat
 the interpreter. It hands its arguments, variables and standard streams to the server, and ends as the process ends.
 """
 
+import gc
+import importlib
 import json
 import os
+import random
 import signal
 import socket
 import stat
 import subprocess
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 _STREAMS = 3
 _MESSAGE_MAX = 1 << 20
+_IMPORTS = (
+    "torpor.runtime.main",
+    "torpor_airflow.operators",
+    "airflow.providers.standard.operators.bash",
+    "airflow.providers.standard.operators.python",
+    "airflow.serialization.encoders",  # for data intervals
+)
 _CLIENT = """#!{python} -SE
 import json, os, signal, socket, sys
 server = socket.socket(socket.AF_UNIX)
 server.connect({path!r})
 signal.signal(signal.SIGTERM, lambda *_: server.send(b"T"))
-request = json.dumps([sys.argv[1:], dict(os.environ), os.getcwd()]).encode()
+request = json.dumps([sys.argv[1:], dict(os.environ) | {variables!r}, os.getcwd()]).encode()
 socket.send_fds(server, [len(request).to_bytes(8, "big")], [0, 1, 2])
 server.sendall(request)
 answer = b""
@@ -37,35 +47,31 @@ sys.exit(int(answer))
 
 
 @contextmanager
-def started(folder: Path) -> Iterator[str]:
-    """Start the server, and yield the path of the interpreter."""
+def started(folder: Path, variables: Mapping[str, str]) -> Iterator[str]:
+    """Start the server, and yield the path of the interpreter, which adds these variables to its own."""
     path = folder / "prefork.sock"
     program = folder / "python"
-    program.write_text(_CLIENT.format(python=sys.executable, path=str(path)))
+    program.write_text(_CLIENT.format(python=sys.executable, path=str(path), variables=dict(variables)))
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    ready, writing = os.pipe()
-    server = subprocess.Popen(
-        [sys.executable, "-m", "torpor_airflow.check.prefork", str(path), str(writing)], pass_fds=(writing,)
-    )
-    os.close(writing)
+    with socket.socket(socket.AF_UNIX) as listening:  # programs that come before the end of the imports wait
+        listening.bind(str(path))
+        listening.listen(64)
+        server = subprocess.Popen(
+            [sys.executable, "-m", "torpor_airflow.check.prefork", str(listening.fileno())],
+            pass_fds=(listening.fileno(),),
+        )
     try:
-        os.read(ready, 1)
         yield str(program)
     finally:
-        os.close(ready)
         server.terminate()
         server.wait()
 
 
 def main() -> None:
     """Serve until SIGTERM."""
-    path, ready = sys.argv[1], int(sys.argv[2])
-
+    _import()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(path)
-        listening.listen(64)
-        os.write(ready, b"1")
+    with socket.socket(fileno=int(sys.argv[1])) as listening:
         while True:
             client, _ = listening.accept()
             if os.fork() == 0:
@@ -73,6 +79,16 @@ def main() -> None:
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 _serve(client)
             client.close()
+
+
+def _import() -> None:
+    """Import what each task needs. The server itself runs none of it."""
+    for name in _IMPORTS:
+        importlib.import_module(name)
+    from torpor_airflow.check import repeatable  # noqa: PLC0415 - Airflow takes seconds to import
+
+    repeatable.prepare_tasks()
+    gc.freeze()  # a collection would copy the pages that the processes share
 
 
 def _serve(client: socket.socket) -> None:
@@ -113,9 +129,7 @@ def _run(arguments: list[str], variables: dict[str, str], folder: str, streams: 
         os.environ.clear()
         os.environ.update(variables)
         os.chdir(folder)
-        import random  # noqa: PLC0415
-
-        random.seed(0)  # as in the process of Airflow, so that a random choice is the same
+        random.seed(0)
         sys.argv = ["-c", *arguments[2:]]
         sys.path.insert(0, "")
         exec(compile(arguments[1], "<string>", "exec"), {"__name__": "__main__"})  # noqa: S102 - the program of the task

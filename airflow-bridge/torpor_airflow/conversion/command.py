@@ -41,23 +41,25 @@ def run(parsed: argparse.Namespace) -> int:
         image=parsed.image, pool=parsed.pool, config_map="" if parsed.in_image else parsed.config_map
     )
     converted = convert(files, target, parsed.dag)
-    written = [each for _, one in converted for each in one.documents]
-    if texts:
-        metadata = {"name": parsed.config_map}
-        written.insert(0, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": texts})
-    sys.stdout.write(dump(written))
+    sources = [config_map(parsed.config_map, texts)] if texts else []
+    sys.stdout.write(dump([*sources, *(each for _, one in converted for each in one.documents)]))
     for file, one in converted:
         report(file, one)
-    is_same = not parsed.check or _check(converted)
+    is_same = not parsed.check or _check(converted, sources)
     return WHOLE if is_same and all(one.is_whole for _, one in converted) else PARTIAL
 
 
-def _check(converted: Sequence[tuple[DagFile, DagConversion]]) -> bool:
+def config_map(name: str, texts: Mapping[str, str]) -> Mapping[str, Any]:
+    """Return the ConfigMap with the DAG files."""
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": dict(texts)}
+
+
+def _check(converted: Sequence[tuple[DagFile, DagConversion]], sources: Sequence[Mapping[str, Any]]) -> bool:
     """Run each DAG in Airflow and here, write what differs to stderr, and return whether nothing does."""
     from torpor_airflow.check import dag_check  # noqa: PLC0415 - it needs kubectl-torpor[run]
 
     is_same = True
-    for checked in dag_check.check_all(converted):
+    for checked in dag_check.check_all(converted, sources):
         is_same = is_same and checked.is_same
         lines = [checked.problem] if checked.problem else checked.differences
         for line in lines or [f"the same {checked.instances} states, and the same results"]:

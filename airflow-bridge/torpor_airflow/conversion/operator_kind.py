@@ -65,14 +65,14 @@ def references(operator: Any) -> AbstractSet[str]:
 
 def pulls(operator: Any, known: Sequence[str]) -> AbstractSet[str] | None:
     """Return the tasks whose XComs code and templates of an operator pull by name; None for names that are computed."""
-    texts = [text for text in _texts(operator) if _PULL in text]
-    if not texts:
+    pulling = [text for text in texts(operator) if _PULL in text]
+    if not pulling:
         return set()
-    named = {name for name in known for text in texts if re.search(rf"""["']{re.escape(name)}["']""", text)}
+    named = {name for name in known for text in pulling if re.search(rf"""["']{re.escape(name)}["']""", text)}
     return named or None
 
 
-def _texts(operator: Any) -> Iterator[str]:
+def texts(operator: Any) -> Iterator[str]:
     """Yield the templates of an operator, and the source of its class and of its functions."""
     values = operator.partial_kwargs if operator.is_mapped else vars(operator)
     for value in [*values.values(), *(values.get("_BaseOperator__init_kwargs") or {}).values()]:

@@ -8,8 +8,10 @@ from torpor_airflow.conversion import names, operator_kind
 
 _NOTHING: Mapping[str, Any] = {"trigger": {"class": "duration", "kwargs": {"duration": "0s"}}, "result": "null"}
 _HITL = ("HITLOperator", "ApprovalOperator", "HITLEntryOperator", "HITLBranchOperator")
+_ONLY_OPTION = ["OK"]
+"""The option of an operator that has no choice: the approval itself says so."""
 _RESULT = (
-    "{'chosen_options': has(event.options) ? event.options : [], "
+    "{'chosen_options': has(event.options) ? event.options : ['OK'], "
     "'params_input': has(event.fields) ? event.fields : {}, 'responded_at': event.at}"
 )
 
@@ -79,7 +81,8 @@ def _approval(operator: Any, downstream: Mapping[str, str]) -> TaskBody:
     is_approval = operator_kind.is_a(operator, "ApprovalOperator")
     kwargs: dict[str, Any] = {"question": " ".join(str(each) for each in (operator.subject, operator.body) if each)}
     kwargs["question"] = kwargs["question"][:1024].replace("${", "$${")
-    if not is_approval and [*operator.options] != ["OK"]:
+    has_options = not is_approval and [*operator.options] != _ONLY_OPTION
+    if has_options:
         kwargs |= {"options": [*operator.options]} | ({"multiple": True} if operator.multiple else {})
     if fields := [_field(name, value, losses) for name, value in operator.params.dump().items()]:
         kwargs["fields"] = fields
@@ -87,7 +90,8 @@ def _approval(operator: Any, downstream: Mapping[str, str]) -> TaskBody:
         kwargs["approvers"] = {"users": users}
     if operator.defaults:
         chosen = [*operator.defaults]
-        kwargs["default"] = {"approved": chosen != ["Reject"]} if is_approval else {"approved": True, "options": chosen}
+        is_approved = not is_approval or chosen != ["Reject"]
+        kwargs["default"] = {"approved": is_approved} | ({"options": chosen} if has_options else {})
     trigger: dict[str, Any] = {"class": "approval", "kwargs": kwargs}
     if operator.response_timeout is not None:
         trigger["timeout"] = f"{operator.response_timeout.total_seconds():g}s"

@@ -17,7 +17,7 @@ _PRESETS = {
     "@quarterly": "0 0 1 */3 *",
     "@yearly": "0 0 1 1 *",
 }
-_CRON = {"CronTriggerTimetable", "CronDataIntervalTimetable"}
+_CRON = {"CronTriggerTimetable", "CronDataIntervalTimetable", "CronPartitionTimetable"}
 _INTERVAL = {"DeltaTriggerTimetable", "DeltaDataIntervalTimetable"}
 _DAY = 86_400
 LABEL_SCHEDULE = "torpor.dev/schedule"
@@ -56,7 +56,7 @@ def convert(dag: Any, producers: Producers) -> DagSchedule:
     found = DagSchedule()
     timetable = dag.timetable
     match type(timetable).__name__:
-        case "NullTimetable":
+        case "NullTimetable" | "PartitionedAtRuntime":
             return found
         case "OnceTimetable":
             found.notes.append("schedule @once: create a Workflow of the template")
@@ -77,6 +77,8 @@ def convert(dag: Any, producers: Producers) -> DagSchedule:
             found.spec["sources"] = list(_ticks(found, timetable))
     if found.has_sources:
         _limits(found, dag)
+    if "Partition" in type(timetable).__name__:
+        found.notes.append("partitions: a run has none; a task that reads partition_key is a loss of its own")
     return found
 
 

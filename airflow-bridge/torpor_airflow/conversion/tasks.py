@@ -8,7 +8,7 @@ from typing import Any
 
 from torpor_wire.enums import TriggerRule
 
-from torpor_airflow.conversion import mapping, operator_kind, outcomes, replacements
+from torpor_airflow.conversion import context_use, mapping, operator_kind, outcomes, replacements
 from torpor_airflow.conversion.finding import ConversionFinding
 from torpor_airflow.conversion.outcomes import DagNode
 from torpor_airflow.operators.call import XCOM_PREFIX
@@ -199,7 +199,7 @@ class TaskConverter:
         active = operator_kind.field(operator, "max_active_tis_per_dagrun")
         if active and ("group" in self._group(operator) or operator.is_mapped):
             fields["maxActive"] = int(active)
-        for text, is_loss in _unused(operator):
+        for text, is_loss in (*_unused(operator), *(context_use.findings(operator) if has_pod else ())):
             self._lose(operator, text, is_loss=is_loss)
         return fields
 

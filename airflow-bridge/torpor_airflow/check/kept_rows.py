@@ -1,0 +1,63 @@
+"""Rows of an earlier run of `make airflow-examples`: a DAG that was whole, and has not changed, is not run again."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from torpor_wire import canonical
+
+from torpor_airflow.conversion.dag_file import DagFile
+from torpor_airflow.conversion.documents import DagConversion
+
+_PACKAGE = Path(__file__).parent.parent
+_CONVERTER = _PACKAGE / "conversion"
+"""It acts by the documents that it writes, which are a part of the key."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExampleRow:
+    """A DAG of the examples. `reason`: why it is not whole. `state`: how its run ends in Airflow and here."""
+
+    module: str
+    dag_id: str
+    state: str = ""
+    reason: str = ""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the conversion loses nothing, and both runs were the same."""
+        return not self.reason
+
+
+@dataclass(slots=True, kw_only=True)
+class KeptRows:
+    """Whole rows by key, in a file of one JSON object a line. Without a path, nothing is kept."""
+
+    path: Path | None = None
+    _rows: dict[str, ExampleRow] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.path is not None and self.path.exists():
+            for line in self.path.read_text().splitlines():
+                stored: Mapping[str, Any] = json.loads(line)
+                self._rows[stored["key"]] = ExampleRow(**stored["row"])
+
+    def find(self, key: str) -> ExampleRow | None:
+        """Return the row of a key, if any."""
+        return self._rows.get(key)
+
+    def add(self, key: str, row: ExampleRow) -> None:
+        """Keep a row if it is whole: another one may be whole the next time."""
+        if self.path is None or not row.is_whole:
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a") as file:
+            file.write(json.dumps({"key": key, "row": asdict(row)}) + "\n")
+
+
+def key_of(file: DagFile, conversion: DagConversion, airflow: str) -> str:
+    """Return what decides on the outcome of a check: the DAG file, its documents, the bridge, and Airflow's version."""
+    sources = [each.read_text() for each in sorted(_PACKAGE.rglob("*.py")) if _CONVERTER not in each.parents]
+    return canonical.digest(airflow, file.path.read_text(), [dict(each) for each in conversion.documents], sources)
