@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from torpor_wire import constants, secret_ref
 from torpor_wire.trigger import APPROVAL
 
-from torpor_cli.local_run import folders, given, missing_variables
+from torpor_cli.local_run import folders, given, missing_variables, object_tasks
 from torpor_cli.local_run.workflow_file import WorkflowFile
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ def check(spec: Object, others: Sequence[Object], machine: MachineCapabilities) 
     tasks = list(spec.get("tasks") or ())
     refused = [sentence for task in tasks for sentence in (*_refused(task, machine), *_refused_image(task, spec))]
     refused += [sentence for task in tasks for sentence in missing_variables.sentences(task, others, machine.variables)]
+    refused += object_tasks.refusals(spec, others, machine.events)
     refused += _missing_code(spec, others)
     if spec.get("volumeClaims"):
         refused.append("spec.volumeClaims are volumes of a cluster, which a local run does not have; use a cluster")

@@ -55,6 +55,37 @@ def test_an_answer_that_does_not_fit_its_form_is_refused() -> None:
     assert refused(GivenAnswer()) == ()
 
 
+_OBJECT = {"object": {"manifest": {"apiVersion": "batch/v1", "kind": "Job"}}}
+
+
+def test_a_task_with_an_object_is_refused_unless_it_has_an_event() -> None:
+    assert check(_OBJECT).refused == (
+        "task t0 acts on an object of a cluster, and a local run has none; give its result with --event t0=JSON",
+    )
+    assert check(_OBJECT, machine=MachineCapabilities(events=("t0",))).refused == ()
+
+
+def _template(name: str, *tasks: dict[str, Any], **spec: Any) -> dict[str, Any]:
+    workflow = {**spec, "tasks": [{"name": f"t{place}", **task} for place, task in enumerate(tasks)]}
+    return {"kind": "WorkflowTemplate", "metadata": {"name": name}, "spec": {"workflow": workflow}}
+
+
+def test_an_object_in_a_run_of_a_run_is_refused_before_the_start() -> None:
+    starts = {name: {"run": {"templateRef": {"name": name}}} for name in ("outer", "inner", "missing")}
+    templates = [
+        _template("outer", starts["inner"], starts["outer"], starts["missing"]),
+        _template("inner", {"use": "submit"}, bodies={"submit": _OBJECT}),
+        _template("other", _OBJECT),
+    ]
+    spec = {"tasks": [{"name": "t0", **starts["outer"]}]}
+    assert preflight.check(spec, templates, MachineCapabilities()).refused == (
+        (
+            "task t0 of WorkflowTemplate inner acts on an object of a cluster, and a local run has none; "
+            "run the Workflow in a cluster"
+        ),
+    )
+
+
 def test_a_trigger_inside_another_is_refused() -> None:
     task = {"trigger": {"class": "any_of", "kwargs": {"triggers": [{"class": "approval", "kwargs": {}}]}}}
     assert check(task).refused == (
