@@ -12,8 +12,10 @@ from torpor_views.instance import InstanceView
 from torpor_views.json_fields import Fields, text
 from torpor_views.model import RunView
 from torpor_views.timeline import TimelineInterval, TimelinePhase
+from torpor_wire.state import State
 
-from torpor_ui.presentation import approval_list, instances, run_page
+from torpor_ui.presentation import approval_list, instances, keys, run_page
+from torpor_ui.presentation.keys import RunKey
 
 Json = dict[str, Any]
 EVENTS_MAX = 200
@@ -23,7 +25,10 @@ _YAML_MAX = 512 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskSources:
-    """What the page of an instance is built from. `events` are those on its TaskRun and its pods."""
+    """What the page of an instance is built from. `events` are those on its TaskRun and its pods.
+
+    `archived`: whether its run comes from the archive.
+    """
 
     run: RunView
     taskrun: Mapping[str, Any]
@@ -31,6 +36,7 @@ class TaskSources:
     pods: Sequence[Mapping[str, Any]] = ()
     events: Sequence[Mapping[str, Any]] = ()
     now: float = 0.0
+    archived: bool = False
 
 
 def build(sources: TaskSources) -> Json:
@@ -60,6 +66,7 @@ def build(sources: TaskSources) -> Json:
         ],
         "why": [run_page.cause_json(cause) for cause in causes],
         "trigger": _trigger(view),
+        "childRun": _child_run(view, archived=sources.archived),
         "event": json_fields.decoded(status.get("event")),
         "log": text(status.get("log")),
         "podEvents": _events(sources.events),
@@ -179,6 +186,14 @@ def _trigger(view: InstanceView) -> Json | None:
         "form": approval_list.form_json(trigger),
         "approvers": {"users": list(trigger.users), "groups": list(trigger.groups)},
     }
+
+
+def _child_run(view: InstanceView, *, archived: bool) -> Json | None:
+    """The run that the last attempt has started, with its key. The archive has runs by their uid, which is unknown."""
+    name = view.child_run
+    if not keys.is_name(name) or view.state is State.SCHEDULED:
+        return None
+    return {"name": name, "key": None if archived else str(RunKey("live", view.namespace, name))}
 
 
 def _events(events: Iterable[Fields]) -> list[Json]:

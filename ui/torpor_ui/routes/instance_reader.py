@@ -71,7 +71,15 @@ class InstanceReader:
             events = await _events(caller, found.view, pods)
         if facts is None:
             facts = Facts.parse(pods=pods, events=events)
-        return TaskSources(run=found.run, taskrun=found.taskrun, facts=facts, pods=pods, events=events, now=time.time())
+        return TaskSources(
+            run=found.run,
+            taskrun=found.taskrun,
+            facts=facts,
+            pods=pods,
+            events=events,
+            now=time.time(),
+            archived=found.archived,
+        )
 
     @asynccontextmanager
     async def feed(self, request: web.Request) -> AsyncGenerator[RunFeed, None]:

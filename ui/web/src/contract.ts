@@ -91,6 +91,8 @@ export interface TriggerDetail { class: string; kwargs: unknown; deadline: Time;
 /** What an approval asks for besides the two answers. */
 export interface AnswerForm { fields: FormField[]; options: string[]; multiple: boolean }
 export interface FormField { name: string; type: "string" | "integer" | "number" | "boolean"; description: string; required: boolean; default?: unknown; enum: unknown[]; pattern: string | null; min?: number; max?: number }
+/** The run that the task has started. `key` is null if the page does not know where the run is: it is found by its name. */
+export interface ChildRun { name: string; key: string | null }
 export interface PodEvent { time: Time; type: string; reason: string; message: string; pod: string; count: number }
 export interface Link { title?: string; text?: string; url: string }
 export interface InstanceRow {
@@ -100,7 +102,7 @@ export interface InstanceRow {
 }
 export interface TaskDetail extends InstanceRow {
   attempts: AttemptDetail[]; containers?: string[]; history: HistoryEvent[]; args: unknown; result: ResultDetail; why: Cause[]; trigger: TriggerDetail | null;
-  event: unknown; podEvents: PodEvent[]; links: Link[]; image?: string; retries?: number; yaml: { taskrun: string; pod?: string };
+  childRun?: ChildRun | null; event: unknown; podEvents: PodEvent[]; links: Link[]; image?: string; retries?: number; yaml: { taskrun: string; pod?: string };
 }
 export interface LogLine { t: Time; source: string; stream: string; severity: string; text: string; attempt: number; segment: number }
 

@@ -83,6 +83,41 @@ async def test_an_archived_instance_has_its_events(cluster: MadeUpApi, page: Bro
     assert detail["why"][0]["sentence"].startswith("Task load/0 failed")
 
 
+_RUN = {"python": None, "run": {"template": "load", "name": "load-2026"}}
+
+
+def _awaits(name: str) -> Object:
+    return {"class": "workflow", "kwargs": json.dumps({"name": name})}
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("Failed", {"spec": _RUN}, "load-2026-2"),
+        ("Deferred", {"spec": _RUN, "trigger": _awaits("load-2025")}, "load-2025"),
+        ("Scheduled", {"spec": _RUN}, None),
+        ("Failed", {}, None),
+        ("Deferred", {"spec": _RUN, "trigger": _awaits("../../acts")}, None),
+    ],
+    ids=["attempt", "awaited", "none yet", "no run", "hostile"],
+)
+async def test_an_instance_names_the_run_that_it_has_started(
+    page: Browser, run: Object, cluster: MadeUpApi, case: tuple[str, Object, str | None]
+) -> None:
+    state, parts, name = case
+    cluster.server.put(TASKRUNS, instance(run, state, **parts))
+    detail = await page.get("api/run/live/data/etl/task/load/0")
+    assert detail["childRun"] == (name and {"name": name, "key": f"live/data/{name}"})
+
+
+async def test_an_archived_instance_names_its_run_without_a_key(cluster: MadeUpApi, page: Browser, run: Object) -> None:
+    body = instance(run, "Failed", spec=_RUN, completionTime=at(0))
+    archived = {**run, "kind": "Workflow", "status": {"state": "Failed", "completionTime": at(0)}}
+    cluster.archive.add(archived, body)
+    detail = await page.get(f"api/run/archive/data/{run['metadata']['uid']}/task/load/0")
+    assert detail["childRun"] == {"name": "load-2026-2", "key": None}
+
+
 @pytest.mark.attack
 async def test_an_instance_of_another_namespace_is_not_shown(cluster: MadeUpApi, run: Object) -> None:
     cluster.server.put(TASKRUNS, instance(run, "Succeeded", result="1"))

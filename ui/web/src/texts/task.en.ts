@@ -18,6 +18,7 @@ export const k = {
   attempt: (attempt: number): string => `Attempt ${attempt}`,
   segment: (segment: number, launch: number): string => `segment ${segment}${launch > 0 ? `, launch ${launch}` : ""}`,
   noAttempts: "It has not started.",
+  childRun: "Run of this task",
   wait: "Waits for",
   deadline: "Deadline",
   shard: "Shard",

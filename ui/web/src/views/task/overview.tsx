@@ -4,8 +4,8 @@ import { Facts, Panel } from "../../components/basics.tsx";
 import { Data } from "../../components/data.tsx";
 import { JsonTree } from "../../components/json_tree.tsx";
 import { Duration, Moment } from "../../components/time.tsx";
-import type { AttemptDetail, Link, SegmentDetail, TaskDetail, TriggerDetail } from "../../contract.ts";
-import { hrefWith } from "../../core/router.ts";
+import type { AttemptDetail, ChildRun, Link, SegmentDetail, TaskDetail, TriggerDetail } from "../../contract.ts";
+import { href, hrefWith, runPath } from "../../core/router.ts";
 import { k } from "../../texts/task.en.ts";
 import { l } from "../../texts/timeline.en.ts";
 import { Why } from "../run/why.tsx";
@@ -16,6 +16,7 @@ export function Overview({ run, detail }: { run: string; detail: TaskDetail }) {
     <div class="stack wide panel-scroll">
       {detail.why.length > 0 ? <Panel title={k.why}><Why causes={detail.why} shown={3} /></Panel> : null}
       <Panel title={k.lastLines} actions={<a class="button quiet" href={hrefWith({ part: "logs" })}>{k.allLogs}</a>}><LastLines run={run} instance={detail.key} /></Panel>
+      {detail.childRun ? <Panel title={k.childRun}><ChildRunLink run={detail.childRun} /></Panel> : null}
       {detail.trigger ? <Panel title={k.wait}><TriggerFacts trigger={detail.trigger} due={detail.waitUntil} /></Panel> : null}
       <Panel title={k.attempts}>{detail.attempts.length === 0 ? <p class="soft">{k.noAttempts}</p> : detail.attempts.map((attempt) => <Attempt key={attempt.attempt} attempt={attempt} alone={detail.attempts.length === 1} />)}</Panel>
       {filled(detail.args) ? <Panel title={k.args}><JsonTree value={detail.args} /></Panel> : null}
@@ -38,6 +39,12 @@ function TriggerFacts({ trigger, due }: { trigger: TriggerDetail; due: number | 
       {filled(trigger.kwargs) ? <JsonTree value={trigger.kwargs} /> : null}
     </div>
   );
+}
+
+/** A link to the run that the task has started, or to the list of runs with its name. */
+function ChildRunLink({ run }: { run: ChildRun }) {
+  const target = run.key === null ? href("runs", { text: run.name }) : href(runPath(run.key));
+  return <a class="mono wrap" href={target}><Data text={run.name} limit={260} /></a>;
 }
 
 function Attempt({ attempt, alone }: { attempt: AttemptDetail; alone: boolean }) {
