@@ -95,7 +95,7 @@ async def start(
     known = registry.load(triggers)
     async with Evaluator() as evaluator, http.connect(network) as web:
         backends = Backends(api=api, evaluator=evaluator, web=web, network=network, folders=("/",), lends_identity=True)
-        enabled = EnabledComponents(archive=False, schedules=False, cluster_checks=False)
+        enabled = EnabledComponents(archive=False, schedules=False, cluster_checks=False, accounts=False)
         operator = Operator.build(api, _settings(), evaluator, _no_archive(), leadership=SoleLeader(), enabled=enabled)
         stopping = asyncio.Event()
         triggerers = [

@@ -87,6 +87,8 @@ class EnabledComponents:
     schedules: bool = True
     cluster_checks: bool = True
     """Whether namespaces are set up, and who serves them; which pools are served; whether nodes mount images."""
+    accounts: bool = True
+    """Whether the owners of ServiceAccounts let tasks use them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +154,7 @@ class Operator:
                     combine=StepCombiner(stored.endpoint, archive.post).combine,
                 ),
                 on_forbidden=namespaces.check,
+                has_accounts=enabled.accounts,
             ),
             reporter=UnreadableReporter(api, limits),
             archive=stored,

@@ -25,7 +25,7 @@ from torpor_cli.linting import (
 )
 from torpor_cli.linting.finding import FilePosition, Finding, LintProblem, LintRule, Path, Severity, dotted
 from torpor_cli.linting.kinds import Embedded
-from torpor_cli.linting.objects import template_runs
+from torpor_cli.linting.objects import service_accounts, template_runs
 from torpor_cli.linting.objects.template_runs import Templates
 from torpor_cli.linting.sources import SourceFile
 from torpor_cli.linting.triggers import Classes
@@ -45,6 +45,14 @@ class Checked:
     findings: tuple[Finding, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherObjects:
+    """What the objects of a file are checked against: its templates, and the accounts that tasks may not use."""
+
+    templates: Templates
+    unmarked_accounts: frozenset[str]
+
+
 def check(sources: Iterable[SourceFile], classes: Classes) -> Iterator[Checked]:
     """Yield the findings of each file, by line."""
     for source in sources:
@@ -58,7 +66,10 @@ def _check_file(source: SourceFile, classes: Classes) -> Checked:
     counts: Counter[str] = Counter()
     documents = list(yaml_documents.read(source.text))
     read = [document for document in documents if not isinstance(document, InvalidYaml)]
-    templates = template_runs.templates_of(body for document in read for _, body in _objects(document.value))
+    objects = [body for document in read for _, body in _objects(document.value)]
+    others = OtherObjects(
+        templates=template_runs.templates_of(objects), unmarked_accounts=service_accounts.unmarked(objects)
+    )
     for document in documents:
         if isinstance(document, InvalidYaml):
             findings.append(_at(source.name, document.at, LintRule.YAML, document.message))
@@ -66,9 +77,7 @@ def _check_file(source: SourceFile, classes: Classes) -> Checked:
         kinds_here = [kind for _, body in _objects(document.value) if (kind := kinds.kind_of(body)) is not None]
         counts.update(kinds_here)
         for path, body in _objects(document.value):
-            findings += [
-                _finding(source.name, document, path, problem) for problem in _problems(body, classes, templates)
-            ]
+            findings += [_finding(source.name, document, path, problem) for problem in _problems(body, classes, others)]
         if kinds_here:
             findings += [_finding(source.name, document, (), problem) for problem in document.problems]
     if source.named and not counts and not findings:
@@ -91,12 +100,13 @@ def _objects(value: Any) -> Iterator[tuple[Path, dict[str, Any]]]:
             return
 
 
-def _problems(body: dict[str, Any], classes: Classes, templates: Templates) -> Iterator[LintProblem]:
+def _problems(body: dict[str, Any], classes: Classes, others: OtherObjects) -> Iterator[LintProblem]:
     if (problem := kinds.problem(body)) is not None:
         yield problem
     if (kind := kinds.kind_of(body)) is not None:
         yield from problems(body, kind, classes)
-        yield from template_runs.problems(body, kind, templates)
+        yield from template_runs.problems(body, kind, others.templates)
+        yield from service_accounts.problems(body, kind, others.unmarked_accounts)
 
 
 def _finding(file: str, document: Document, prefix: Path, problem: LintProblem) -> Finding:

@@ -36,6 +36,7 @@ class LintRule(StrEnum):
     SECRET = "secret"  # noqa: S105 - the id of a check
     IMAGE = "image"
     PARAMS = "params"
+    ACCOUNT = "service-account"
     SIZE = "size"
 
 

@@ -246,8 +246,8 @@ class PodFields(Model):
     service_account_name: Annotated[
         ObjectName | None,
         Field(
-            description="ServiceAccount of the pod, instead of torpor-task. It needs the ClusterRole torpor-task in the"
-            " namespace."
+            description="ServiceAccount of the pod, instead of torpor-task. Its annotation torpor.dev/tokens must be "
+            "`allowed`. For a python task it also needs the ClusterRole torpor-task in the namespace."
         ),
     ] = None
     service_account_token: Annotated[

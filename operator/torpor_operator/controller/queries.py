@@ -1,7 +1,6 @@
 """Answers the queries of a plan: the value of an expression, or whether an object that the cache lacks still exists."""
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterable
 from typing import assert_never
 
@@ -15,10 +14,9 @@ from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api, Object
 from torpor_kubernetes.client.decoding import UNREADABLE
 from torpor_kubernetes.client.resources import (
-    CLAIMS,
+    ACCOUNTS,
     CLUSTER_TEMPLATES,
     CONFIG_MAPS,
-    EVENTS,
     NAMESPACES,
     PODS,
     TASKRUNS,
@@ -26,11 +24,12 @@ from torpor_kubernetes.client.resources import (
     WORKFLOWS,
 )
 from torpor_wire import constants
+from torpor_wire.objects import account_mark
 
 from torpor_operator.controller.archive import NotArchivedError
 from torpor_operator.controller.archive_queries import NO_ARCHIVE, ArchiveQueries
 from torpor_operator.controller.cluster_cache import ClusterCache
-from torpor_operator.controller.run_events import observed_at
+from torpor_operator.controller.reads.pod_warnings import PodWarningReads
 from torpor_operator.model import pod, stored_objects
 from torpor_operator.model.actions import (
     ConfirmArchived,
@@ -41,6 +40,7 @@ from torpor_operator.model.actions import (
     ConfirmTaskRun,
     Evaluate,
     Need,
+    ReadAccount,
     ReadClaimWarning,
     ReadConfigMap,
     ReadNamespace,
@@ -48,9 +48,9 @@ from torpor_operator.model.actions import (
     ReadTemplate,
 )
 from torpor_operator.model.snapshot import (
+    AccountUse,
     Answer,
     NamespaceFacts,
-    PodWarning,
     Presence,
     RunNotArchived,
     SettledLogs,
@@ -60,28 +60,24 @@ from torpor_operator.model.snapshot import (
 from torpor_operator.model.step_parts import CombineSteps
 from torpor_operator.taskrun.builder import is_named_for_its_spec
 
-_LOG = logging.getLogger(__name__)
 _CONCURRENCY = 32
 _NAMESPACE_SECONDS = 5.0
 """How long what was read of a namespace is used again."""
 _NAMESPACES_MAX = 1_000
-_CLAIMS = 5
-"""Claims of a pod that are read."""
 _NO_CLUSTER_TEMPLATES = (
     "this installation of Torpor has no right to read ClusterWorkflowTemplates; an administrator can bind ClusterRole "
     "torpor-cluster-template-view to its operator by a ClusterRoleBinding"
 )
-_EVENTS = 50
-"""Events of a pod that are read in one page; the kubelet counts repetitions on one Event."""
 
 
 class QueryResolver:
     """Resolves queries, several at a time. Raises errors.Unavailable if an answer is not available at the moment.
 
-    `on_forbidden` takes a namespace in which a read was refused for lack of a role.
+    `on_forbidden` takes a namespace in which a read was refused for lack of a role. Without `has_accounts` there are no
+    ServiceAccounts: tasks may name any.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all that answers
         self,
         api: Api,
         cluster: ClusterCache,
@@ -89,12 +85,15 @@ class QueryResolver:
         archive: ArchiveQueries = NO_ARCHIVE,
         *,
         on_forbidden: Callable[[str], None] = lambda _: None,
+        has_accounts: bool = True,
     ) -> None:
+        self._has_accounts = has_accounts
         self._on_forbidden = on_forbidden
         self._api = api
         self._cluster = cluster
         self._evaluator = evaluator
         self._archive = archive
+        self._warnings = PodWarningReads(api)
         self._namespaces: dict[str, tuple[float, NamespaceFacts]] = {}
 
     async def resolve(self, queries: Iterable[Need], *, namespace: str = "") -> dict[Need, Answer]:
@@ -118,6 +117,8 @@ class QueryResolver:
                     return await self._read_template(query)
                 case ReadNamespace():
                     return await self._read_namespace(query)
+                case ReadAccount():
+                    return await self._read_account(query)
                 case ConfirmArchived():
                     return await self._confirm_archived(query)
                 case CombineSteps():
@@ -133,9 +134,9 @@ class QueryResolver:
                 case ConfirmLogs():
                     return SettledLogs(self._archive.settled_logs(query.namespace, query.pods))
                 case ReadPodWarning():
-                    return await self._read_pod_warning(query)
+                    return await self._warnings.of_pod(query)
                 case ReadClaimWarning():
-                    return await self._read_claim_warning(query)
+                    return await self._warnings.of_claims(query)
                 case _:
                     assert_never(query)
 
@@ -194,6 +195,19 @@ class QueryResolver:
         self._namespaces[query.name] = now, facts
         return facts
 
+    async def _read_account(self, query: ReadAccount) -> AccountUse:
+        if not self._has_accounts:
+            return AccountUse.ALLOWED
+        try:
+            stored = await self._api.get(ACCOUNTS, query.namespace, query.name)
+        except errors.Forbidden as error:
+            if error.lacks_role:
+                self._on_forbidden(query.namespace)
+            raise
+        except errors.NotFound:
+            return AccountUse.NO_ACCOUNT
+        return AccountUse.ALLOWED if account_mark.allows_tasks(stored) else AccountUse.NOT_ALLOWED
+
     async def _confirm_archived(self, query: ConfirmArchived) -> Answer:
         try:
             has_run = await self._archive.has_run(query.namespace, query.uid, query.completed)
@@ -243,44 +257,6 @@ class QueryResolver:
             self._cluster.pods.store.absorb(stored)
         self._cluster.unconfirmed_pods.pop(query.taskrun_uid, None)
         return Presence.PRESENT if page.items else Presence.GONE
-
-    async def _read_pod_warning(self, query: ReadPodWarning) -> PodWarning:
-        """An error is no warning: the plan goes on without one, since an older role may not read Events."""
-        try:
-            async for page in self._api.pages(
-                EVENTS, query.namespace, field_selector=f"regarding.uid={query.uid},type=Warning", limit=_EVENTS
-            ):
-                return _latest(page.items)
-        except errors.ApiError as error:
-            _LOG.warning("cannot read the Events of a pod in namespace %s: %s", query.namespace, error.message)
-        return PodWarning()
-
-    async def _read_claim_warning(self, query: ReadClaimWarning) -> PodWarning:
-        """The last Event of the first claim that is Pending. An error is no warning, as for a pod."""
-        try:
-            for name in query.claims[:_CLAIMS]:
-                stored = await self._api.get(CLAIMS, query.namespace, name)
-                if stored.get("status", {}).get("phase") == "Pending":
-                    return await self._claim_warning(query.namespace, name)
-        except errors.NotFound:
-            return PodWarning("NotFound", f"claim {name} does not exist")
-        except errors.ApiError as error:
-            _LOG.warning("cannot read a claim in namespace %s: %s", query.namespace, error.message)
-        return PodWarning()
-
-    async def _claim_warning(self, namespace: str, name: str) -> PodWarning:
-        selector = f"regarding.kind=PersistentVolumeClaim,regarding.name={name}"
-        latest = PodWarning()
-        async for page in self._api.pages(EVENTS, namespace, field_selector=selector, limit=_EVENTS):
-            latest = _latest(page.items)
-            break
-        why = f": {latest.reason}: {latest.message}" if latest.reason else ""
-        return PodWarning(latest.reason or "Pending", f"claim {name} is Pending{why}")
-
-
-def _latest(events: Iterable[Object]) -> PodWarning:
-    last = max(events, key=observed_at, default=None)
-    return PodWarning() if last is None else PodWarning(str(last.get("reason") or ""), str(last.get("note") or ""))
 
 
 def _is_watched(stored: Object) -> bool:

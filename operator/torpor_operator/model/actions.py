@@ -234,6 +234,14 @@ class ReadNamespace:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadAccount:
+    """Read whether the owner of a ServiceAccount lets tasks use it."""
+
+    namespace: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class ConfirmArchived:
     """Find out whether the archive has the run that completed at this time: its database may have been lost."""
 
@@ -273,6 +281,7 @@ Need: TypeAlias = (
     | ReadConfigMap
     | ReadTemplate
     | ReadNamespace
+    | ReadAccount
     | ConfirmArchived
     | ConfirmLogs
     | CombineSteps

@@ -118,6 +118,14 @@ class NamespaceFacts:
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
+class AccountUse(StrEnum):
+    """Whether the owner of a ServiceAccount lets tasks use it."""
+
+    ALLOWED = "Allowed"
+    NOT_ALLOWED = "NotAllowed"
+    NO_ACCOUNT = "NoAccount"
+
+
 TemplateRead: TypeAlias = TemplateSource | UnreadableTemplate
 Answer: TypeAlias = (
     Value
@@ -128,6 +136,7 @@ Answer: TypeAlias = (
     | SettledLogs
     | TemplateRead
     | NamespaceFacts
+    | AccountUse
     | StepsCombined
     | StepsNotCombined
 )

@@ -21,6 +21,7 @@ from torpor_operator.controller.workqueue import Key, WorkQueue
 from torpor_operator.graph.dag import Graph, GraphProblem
 from torpor_operator.model.actions import CreateTaskRun, Evaluate, Need, PostEvent
 from torpor_operator.model.snapshot import (
+    AccountUse,
     Answer,
     NamespaceFacts,
     Presence,
@@ -41,6 +42,8 @@ from torpor_operator.workflows.snapshots import WorkflowSnapshots
 
 _LOG = logging.getLogger(__name__)
 _BACKOFF = Backoff(first=1.0, cap=30.0)
+_MOMENTARY = Presence | RunNotArchived | SettledLogs | TemplateRead | NamespaceFacts | AccountUse
+"""Answers that hold for one pass only."""
 _RETRY_ANSWERS_MAX = 5_000
 """Values of `retries.when` that are kept without a look at the TaskRuns that they decide."""
 _EVENT_TRIES = 6
@@ -81,16 +84,12 @@ class WorkflowMemory:
         return self.graph
 
     def drop_momentary_answers(self, taskruns: Iterable[TaskRun]) -> None:
-        """Forget what holds for one pass only: whether an object exists, a template, and what is archived.
+        """Forget what holds for one pass only: whether an object exists or may be used, a template, what is archived.
 
         Beyond a limit, the values of `retries.when` that decide none of the TaskRuns are forgotten as well: unlimited
         retries evaluate without end. The limit is twice what is kept, so that few passes look at all TaskRuns.
         """
-        self.answers = {
-            need: answer
-            for need, answer in self.answers.items()
-            if not isinstance(answer, Presence | RunNotArchived | SettledLogs | TemplateRead | NamespaceFacts)
-        }
+        self.answers = {need: answer for need, answer in self.answers.items() if not isinstance(answer, _MOMENTARY)}
         if sum(map(retry_rules.is_of_retries, self.answers)) > self.retry_answers_max:
             live = retry_rules.live_evaluations(taskruns)
             self.answers = {

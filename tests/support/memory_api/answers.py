@@ -14,6 +14,7 @@ from torpor_operator.model.actions import (
     ConfirmTaskRun,
     Evaluate,
     Need,
+    ReadAccount,
     ReadClaimWarning,
     ReadConfigMap,
     ReadNamespace,
@@ -21,6 +22,7 @@ from torpor_operator.model.actions import (
     ReadTemplate,
 )
 from torpor_operator.model.snapshot import (
+    AccountUse,
     Answer,
     PodWarning,
     Presence,
@@ -49,6 +51,9 @@ def answer(stored: "Stored", need: Need) -> Answer:  # noqa: C901, PLR0912 - a c
         case ReadNamespace():
             stored.confirmed.append(need)
             return stored.namespace
+        case ReadAccount(name=name):
+            stored.confirmed.append(need)
+            return stored.accounts.get(name, AccountUse.ALLOWED)
         case ReadConfigMap(name=name, key=key):
             data = dict(stored.variables[name])
             return Value(json={each: text for each, text in data.items() if key in {"", each}})

@@ -30,6 +30,7 @@ from torpor_operator.model.actions import (
 )
 from torpor_operator.model.child_run_actions import ChangeChildRun, CreateChildRun, MoveChildRun
 from torpor_operator.model.snapshot import (
+    AccountUse,
     Answer,
     ArchiveOutcome,
     NamespaceFacts,
@@ -79,6 +80,7 @@ class Stored:
         self.settled_logs: frozenset[str] = frozenset()  # uids of pods
         self.confirmed: list[Need] = []
         self.namespace = NamespaceFacts()
+        self.accounts: dict[str, AccountUse] = {}  # ServiceAccounts that tasks may not use, by name
         self.claim_warning = PodWarning()
         self.combined: StepsCombined | StepsNotCombined = StepsNotCombined(message="no archive", is_final=True)
         self.evaluated: list[Evaluate] = []

@@ -14,7 +14,7 @@ from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import ACCOUNTS
 from torpor_kubernetes.client.transport import Transport
-from torpor_wire import constants
+from torpor_wire.objects import account_mark
 
 from torpor_triggerer.model.object_error import AccountForbiddenError
 
@@ -74,7 +74,7 @@ class AccountToken:
             body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
             issued = await self._api.create_in(ACCOUNTS, namespace, name, "token", body)
         except errors.NotFound as error:
-            raise AccountForbiddenError(f"ServiceAccount {name} does not exist in namespace {namespace}") from error
+            raise AccountForbiddenError(account_mark.absence(namespace, name)) from error
         except errors.Forbidden as error:
             raise AccountForbiddenError(
                 f"the triggerer may not act as ServiceAccount {name}: namespace {namespace} has not opted in; an "
@@ -86,13 +86,8 @@ class AccountToken:
 
 def check_allowed(stored: Mapping[str, Any], account: Account) -> None:
     """Raise AccountForbiddenError unless the owner of the account lets tasks use it."""
-    annotations = (stored.get("metadata") or {}).get("annotations") or {}
-    if annotations.get(constants.ACCOUNT_TOKENS) == constants.TOKENS_ALLOWED:
-        return
-    raise AccountForbiddenError(
-        f"ServiceAccount {account.name} may not be used by tasks: its owner can allow it with kubectl annotate "
-        f"serviceaccount {account.name} -n {account.namespace} {constants.ACCOUNT_TOKENS}={constants.TOKENS_ALLOWED}"
-    )
+    if not account_mark.allows_tasks(stored):
+        raise AccountForbiddenError(account_mark.refusal(*account))
 
 
 class AccountApi:

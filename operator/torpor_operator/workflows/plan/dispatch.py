@@ -22,7 +22,7 @@ from torpor_operator.model import volume_claims
 from torpor_operator.model.actions import Action, CreatePod, CreateTaskRun, Need, PostEvent
 from torpor_operator.model.snapshot import PodContext, Snapshot
 from torpor_operator.model.workflow_plan import WorkflowPlan
-from torpor_operator.taskrun import child_run, pod_builder, pod_startup, step, transitions
+from torpor_operator.taskrun import account_token, child_run, pod_builder, pod_startup, step, transitions
 from torpor_operator.taskrun.step import Step, TaskRunView, earliest
 from torpor_operator.workflows.plan.task_plan import TaskPlan
 
@@ -177,7 +177,7 @@ def _launch(
         if missing is not None:
             message = f"{missing} has an expression that was added after this instance was created: clear the instance"
             return step.fail(view, Reason.LAUNCH_FAILED, message, policy=retry.Policy())
-        if (refused := pod_startup.refusal(view, chosen)) is not None:
+        if (refused := account_token.refusal(view, chosen) or pod_startup.refusal(view, chosen)) is not None:
             return refused
     body = pod_builder.build(run, context, chosen)
     claims = volume_claims.used_claims(snapshot.workflow, body) if snapshot.workflow.spec.volume_claims else ()

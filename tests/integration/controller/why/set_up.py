@@ -135,7 +135,7 @@ def cancel_requested(stage: ControllerFixture) -> tuple[ControllerFixture, str]:
 
 
 def forbidden(stage: ControllerFixture) -> tuple[ControllerFixture, str]:
-    metadata = {"name": "powerless", "namespace": stage.namespace}
+    metadata = {"name": "powerless", "namespace": stage.namespace, "annotations": {"torpor.dev/tokens": "allowed"}}
     stage.server.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
     return stage, stage.submit([python("load", "echo", pod={"serviceAccountName": "powerless"})])
 

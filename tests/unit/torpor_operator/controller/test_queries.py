@@ -9,13 +9,14 @@ from torpor_expressions.evaluator import EvaluatorUnavailable
 from torpor_expressions.value import JSON
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
-from torpor_kubernetes.client.resources import CONFIG_MAPS
+from torpor_kubernetes.client.resources import ACCOUNTS, CONFIG_MAPS
 from torpor_operator.controller.queries import QueryResolver
-from torpor_operator.model.actions import Evaluate, Need
-from torpor_operator.model.snapshot import Answer
+from torpor_operator.model.actions import Evaluate, Need, ReadAccount
+from torpor_operator.model.snapshot import AccountUse, Answer
 from torpor_operator.settings import Settings
 from torpor_operator.workflows.plan.planner import plan
-from torpor_operator.workflows.reconciler import without_variables
+from torpor_operator.workflows.reconciler import WorkflowMemory, without_variables
+from torpor_wire import constants
 
 from tests.support.builders import NAMESPACE, python
 from tests.support.controller_harness import ControllerHarness
@@ -35,6 +36,33 @@ async def test_a_machine_without_processes_makes_an_evaluation_unavailable() -> 
     resolver = QueryResolver(Api(harness.fake, harness.clock), harness.cache, NoChildren())
     with pytest.raises(errors.ApiUnavailable, match="no process for 1 \\+ 1"):
         await resolver.resolve([Evaluate("1 + 1", (), {})])
+
+
+@pytest.mark.attack
+async def test_tasks_may_use_an_account_with_the_mark_alone() -> None:
+    harness = ControllerHarness(Settings())
+    harness.fake.serve(ACCOUNTS)
+    marks = {"marked": "allowed", "denied": "no", "empty": "", "missing": None}
+    for name, mark in marks.items():
+        if mark is not None:
+            metadata = {"namespace": "ns", "name": name, "annotations": {constants.ACCOUNT_TOKENS: mark}}
+            harness.fake.put(ACCOUNTS, {"metadata": metadata})
+    api, queries = Api(harness.fake, harness.clock), [ReadAccount("ns", name) for name in marks]
+    answers = await QueryResolver(api, harness.cache, NoChildren()).resolve(queries)
+    assert [answers[query] for query in queries] == [
+        AccountUse.ALLOWED,
+        AccountUse.NOT_ALLOWED,
+        AccountUse.NOT_ALLOWED,
+        AccountUse.NO_ACCOUNT,
+    ]
+    local = await QueryResolver(api, harness.cache, NoChildren(), has_accounts=False).resolve(queries)
+    assert set(local.values()) == {AccountUse.ALLOWED}
+
+
+def test_each_pass_asks_for_the_mark_of_an_account_again() -> None:
+    memory = WorkflowMemory(answers={ReadAccount("ns", "deployer"): AccountUse.ALLOWED})
+    memory.drop_momentary_answers(())
+    assert memory.answers == {}
 
 
 WIDTH = 20

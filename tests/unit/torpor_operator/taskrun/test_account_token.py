@@ -1,11 +1,14 @@
-"""`pod.serviceAccountToken`: who gets the token of the task's ServiceAccount, and where it is."""
+"""The ServiceAccount of a task: which tasks may have it, and who gets its token by `pod.serviceAccountToken`."""
 
 from typing import Any
 
 import pytest
+from torpor_operator.model.actions import ReadAccount
 from torpor_operator.model.pod import pod_name
+from torpor_operator.model.snapshot import AccountUse
+from torpor_wire.state import State
 
-from tests.support.builders import Body, container, python
+from tests.support.builders import NAMESPACE, Body, container, python
 from tests.support.plan_fixture import PlanFixture
 
 _FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -67,3 +70,57 @@ def test_init_containers_and_sidecars_never_get_it(kind: Any) -> None:
     assert spec["automountServiceAccountToken"] is False
     others = [each for each in spec["initContainers"] if each["name"] in {"fetch", "db"}]
     assert [_has_token(each) for each in others] == [False, False]
+
+
+def _launched(task: Body, use: AccountUse | None = None) -> PlanFixture:
+    world = PlanFixture(task)
+    world.api.accounts = {} if use is None else {task["pod"]["serviceAccountName"]: use}
+    return world.settle()
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("kind", [container, python])
+@pytest.mark.parametrize("pod", [{"serviceAccountName": "deployer"}, _ASKED], ids=["account", "token"])
+@pytest.mark.parametrize(
+    ("use", "words"),
+    [
+        (
+            AccountUse.NOT_ALLOWED,
+            (
+                "ServiceAccount deployer may not be used by tasks: its owner can allow it with kubectl annotate "
+                "serviceaccount deployer -n ns torpor.dev/tokens=allowed"
+            ),
+        ),
+        (AccountUse.NO_ACCOUNT, "ServiceAccount deployer does not exist in namespace ns"),
+    ],
+    ids=["not allowed", "no account"],
+)
+def test_a_task_gets_no_account_that_its_owner_did_not_allow(kind: Any, pod: Body, use: AccountUse, words: str) -> None:
+    world = _launched(kind("a", pod=pod, retries={"limit": 3}), use)
+    status = world.run("a").status
+    assert (status.state, status.reason, status.message) == (State.FAILED, "LaunchFailed", words)
+    assert world.pods == {}
+
+
+@pytest.mark.attack
+def test_a_mark_that_is_withdrawn_holds_for_the_next_attempt() -> None:
+    world = _launched(python("a", pod=_ASKED, retries={"limit": 3, "delay": "1s"}))
+    world.claim("a")
+    world.api.accounts = {"deployer": AccountUse.NOT_ALLOWED}
+    world.report_failure("a")
+    world.advance(60)
+    assert world.run("a").status.reason == "LaunchFailed"
+    assert len(world.pods) == 1
+
+
+@pytest.mark.parametrize("pod", [{}, {"serviceAccountName": "torpor-task"}], ids=["none", "by name"])
+def test_the_account_of_all_tasks_needs_no_mark(pod: Body) -> None:
+    world = _launched(python("a", pod=pod))
+    assert world.run("a").status.state is State.SCHEDULED
+    assert ReadAccount(NAMESPACE, "torpor-task") not in world.api.confirmed
+
+
+@pytest.mark.attack
+def test_a_token_of_the_account_of_all_tasks_needs_the_mark() -> None:
+    world = _launched(container("a", pod={**_ASKED, "serviceAccountName": "torpor-task"}), AccountUse.NOT_ALLOWED)
+    assert (world.run("a").status.reason, world.pods) == ("LaunchFailed", {})

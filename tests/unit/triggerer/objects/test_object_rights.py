@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 from torpor_triggerer.objects.judgement import OBJECT_MAX
+from torpor_triggerer.services.account_tokens import TOKEN_SECONDS
 from torpor_triggerer.services.account_transport import BYTES_PER_SECOND, ByteBudget
 from torpor_wire import constants
 
@@ -74,6 +75,29 @@ async def test_an_account_that_is_deleted_in_mid_wait_fails_the_task(objects: Ob
     state, reason, message = objects.outcome()
     assert (state, reason) == ("Failed", "ObjectForbidden")
     assert f"ServiceAccount builder does not exist in namespace {NAMESPACE}" in message
+
+
+@pytest.mark.attack
+async def test_an_account_that_loses_its_rights_in_mid_wait_fails_the_task(objects: ObjectWorld) -> None:
+    await objects.defer(until=DONE)
+    objects.accounts.may_act.remove("builder")
+    objects.world.fake.end_watches(path="/jobs")
+    await objects.world.pass_time(240)
+    state, reason, message = objects.outcome()
+    assert (state, reason) == ("Failed", "ObjectForbidden")
+    assert f"--as=system:serviceaccount:{NAMESPACE}:builder" in message
+
+
+@pytest.mark.attack
+async def test_an_account_whose_mark_is_withdrawn_in_mid_wait_fails_the_task(objects: ObjectWorld) -> None:
+    await objects.defer(until=DONE)
+    objects.accounts.allowed["builder"] = False
+    await objects.world.pass_time(TOKEN_SECONDS)
+    objects.world.fake.end_watches(path="/jobs")
+    await objects.world.pass_time(240)
+    state, reason, message = objects.outcome()
+    assert (state, reason) == ("Failed", "ObjectForbidden")
+    assert "ServiceAccount builder may not be used by tasks" in message
 
 
 @pytest.mark.attack

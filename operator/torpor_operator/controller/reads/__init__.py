@@ -1,0 +1,1 @@
+"""Reads of the API server that answer queries of a plan."""
