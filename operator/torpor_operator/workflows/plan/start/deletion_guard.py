@@ -5,16 +5,15 @@ TaskRuns and their pods.
 """
 
 from torpor_crds.models.task import Task
-from torpor_crds.models.workflow import Workflow
+from torpor_crds.models.workflow import WorkflowSpec
 
 
-def needs_finalizer(workflow: Workflow) -> bool:
-    """Whether the run may hold anything but pods at its deletion.
+def needs_finalizer(spec: WorkflowSpec) -> bool:
+    """Whether a run of this spec may hold anything but pods at its deletion.
 
     These are: a wait, whose trigger may have started something; a slot of a pool or a quota, which counts until the pod
     has ended; volumes and files; and, for a run that a TaskRun or a Schedule created, the run that follows it.
     """
-    spec = workflow.spec
     is_followed = spec.parent is not None or spec.run_of is not None
     return is_followed or bool(spec.volume_claims or spec.queue) or any(map(_holds_more_than_pods, spec.tasks))
 

@@ -31,7 +31,7 @@ def start(run: RunContext) -> WorkflowPlan | None:
     metadata = run.workflow.metadata
     if constants.FINALIZER in metadata.finalizers or metadata.deletion_timestamp is not None or run.snapshot.not_ready:
         return None
-    is_needed = deletion_guard.needs_finalizer(run.workflow)
+    is_needed = deletion_guard.needs_finalizer(run.workflow.spec)
     finalizers = (*metadata.finalizers, constants.FINALIZER)
     if run.workflow.status.start_time is not None or run.snapshot.taskruns:
         return WorkflowPlan(actions=(SetFinalizers(finalizers=finalizers),)) if is_needed else None

@@ -4,11 +4,13 @@ The copy is the pin: later edits of the template, or its deletion, do not change
 it is not suspended, so a queued run gets the template as it is when its turn comes.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from pydantic import ValidationError
 from torpor_crds.models.defaults import TaskDefaults
-from torpor_crds.models.workflow import Workflow
+from torpor_crds.models.workflow import Workflow, WorkflowSpec
 from torpor_expressions.value import JSON
 from torpor_wire import constants
 from torpor_wire.reason import Reason
@@ -22,7 +24,7 @@ from torpor_operator.model.snapshot import TemplateSource
 from torpor_operator.model.workflow_plan import WorkflowPlan
 from torpor_operator.workflows.plan import invalid_run
 from torpor_operator.workflows.plan.run_context import RunContext
-from torpor_operator.workflows.plan.start import run_start, task_bodies, template_source, waiting
+from torpor_operator.workflows.plan.start import deletion_guard, run_start, task_bodies, template_source, waiting
 from torpor_operator.workflows.plan.start.task_bodies import BodyProblem
 from torpor_operator.workflows.plan.start.template_source import TemplateKey
 from torpor_operator.workflows.plan.status import RunVerdict
@@ -91,7 +93,19 @@ def _copy_with_bodies(run: RunContext, copy: CopyTemplate) -> WorkflowPlan:
             return template_source.fail(run, message)
         case additions:
             fields = {**copy.fields, "tasks": task_bodies.completed(tasks, additions)}
-            return WorkflowPlan(actions=(replace(copy, fields=fields),))
+            finalizers = _finalizers(run.workflow, fields)
+            return WorkflowPlan(actions=(replace(copy, fields=fields, finalizers=finalizers),))
+
+
+def _finalizers(workflow: Workflow, fields: Mapping[str, JSON]) -> tuple[str, ...]:
+    """The finalizers of the run with these fields. Our own comes with the copy, since it would cost a write later."""
+    present = workflow.metadata.finalizers
+    own = {name: value for name, value in workflow.spec.to_json().items() if name in RUN_FIELDS}
+    try:
+        spec = WorkflowSpec.model_validate(own | fields)
+    except ValidationError:  # the API server rejects the copy
+        return present
+    return tuple(dict.fromkeys((*present, constants.FINALIZER))) if deletion_guard.needs_finalizer(spec) else present
 
 
 def _fail_rejected(run: RunContext, read: TemplateSource, defaults: TaskDefaults | None) -> WorkflowPlan:
@@ -108,8 +122,7 @@ def _fail_rejected(run: RunContext, read: TemplateSource, defaults: TaskDefaults
 def _copy_action(
     workflow: Workflow, read: TemplateSource, params: dict[str, JSON], defaults: TaskDefaults | None
 ) -> CopyTemplate:
-    finalizers = tuple(dict.fromkeys((*workflow.metadata.finalizers, constants.FINALIZER)))
     fields = {name: value for name, value in read.workflow.items() if name not in RUN_FIELDS}
     if defaults is not None and defaults != read.template.spec.workflow.defaults:
         fields["defaults"] = run_start.as_json(defaults)
-    return CopyTemplate(fields=fields | {"params": params}, finalizers=finalizers)
+    return CopyTemplate(fields=fields | {"params": params}, finalizers=workflow.metadata.finalizers)

@@ -34,7 +34,7 @@ _PARENT = {"workflow": "p", "taskRun": "p-a", "uid": "u", "root": "u", "depth": 
 def test_a_run_needs_the_finalizer_if_it_may_hold_more_than_pods(
     tasks: list[Any], spec: dict[str, Any], needed: bool
 ) -> None:
-    assert needs_finalizer(workflows.parse(workflow(tasks, spec, 0.0), None)) is needed
+    assert needs_finalizer(workflows.parse(workflow(tasks, spec, 0.0), None).spec) is needed
 
 
 def _unstarted(*tasks: Any) -> PlanFixture:

@@ -9,7 +9,7 @@ from torpor_operator.model.snapshot import Answer, NamespaceFacts
 from torpor_operator.workflows.plan import planner
 from torpor_wire import constants, times
 
-from tests.support.builders import NAMESPACE, NOW, Body, python
+from tests.support.builders import NAMESPACE, NOW, Body, container, python
 from tests.support.plan_fixture import PlanFixture
 from tests.support.templates import cases as template_cases
 from tests.support.templates.cases import DATE
@@ -87,6 +87,21 @@ def test_other_finalizers_stay() -> None:
     (action,) = world.plan().actions
     assert isinstance(action, CopyTemplate)
     assert action.finalizers == ("example.com/keep", constants.FINALIZER)
+
+
+def test_a_template_of_plain_containers_is_copied_without_the_finalizer() -> None:
+    world = with_template(run(), workflow={"image": "ingest:1.4", "tasks": [container("load")]})
+    (action,) = world.plan().actions
+    assert isinstance(action, CopyTemplate)
+    assert action.finalizers == ()
+
+
+def test_a_run_in_a_run_gets_the_finalizer_with_the_copy() -> None:
+    parent = {"workflow": "outer", "taskRun": "outer-a", "uid": "u", "attempt": 1, "depth": 1, "root": "r"}
+    world = with_template(run(parent=parent), workflow={"image": "ingest:1.4", "tasks": [container("load")]})
+    (action,) = world.plan().actions
+    assert isinstance(action, CopyTemplate)
+    assert action.finalizers == (constants.FINALIZER,)
 
 
 def test_the_run_goes_on_with_the_copy() -> None:
