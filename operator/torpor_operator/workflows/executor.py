@@ -183,6 +183,7 @@ class WorkflowExecutor:
             await self._report_creation(workflow, action, error)
             raise
         self._cluster.creation_errors.pop(workflow.metadata.uid, None)
+        self.pods.created.keep(stored)
         self._cluster.taskruns.store.absorb(stored)
 
     async def _create_child_run(self, workflow: Workflow, action: CreateChildRun) -> None:

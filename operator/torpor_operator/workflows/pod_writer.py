@@ -2,14 +2,14 @@
 
 After a creation without an answer, the cache notes the pod: no other pod of its TaskRun is created before a read. The
 cache drops the program, event and state of a container (`cached_taskrun`), so the TaskRun is read before its pod is
-created.
+created, unless this process has just created the TaskRun itself.
 """
 
 import secrets
 from collections.abc import Sequence
 from http import HTTPStatus
 
-from torpor_crds.models.taskrun import parse
+from torpor_crds.models.taskrun import TaskRun, parse
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api, Object
 from torpor_kubernetes.client.resources import PODS, TASKRUNS
@@ -23,6 +23,7 @@ from torpor_operator.model.actions import CreatePod, PatchTaskRun, RemovePodFina
 from torpor_operator.model.pod import Pod
 from torpor_operator.taskrun import pod_builder
 from torpor_operator.workflows.claim_writer import ClaimWriter, ForeignClaimError
+from torpor_operator.workflows.created_taskruns import CreatedTaskRuns
 
 _PERMANENT = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY})
 """Errors that the author can fix and a retry cannot. 400 is an invalid quantity or a field of another type."""
@@ -41,6 +42,7 @@ class PodWriter:
         self._taskruns = TaskRunWriter(api, cluster)
         self._node_grace = node_grace
         self.claims = ClaimWriter(api)
+        self.created = CreatedTaskRuns()
 
     async def create(self, action: CreatePod) -> None:
         """Create the pod, or read the one that an earlier request created. A permanent error fails its TaskRun."""
@@ -89,17 +91,22 @@ class PodWriter:
 
         Raises errors.NotFound if the TaskRun is gone, and errors.Conflict if it is at another segment.
         """
-        metadata = action.taskrun.metadata
         if action.taskrun.spec.container is None:
             return action.body
+        taskrun = self.created.take(action.taskrun.metadata.uid)
+        if taskrun is None or not _is_pod_of(taskrun, action):
+            taskrun = await self._read(action)
+        return pod_builder.completed(action.body, taskrun, self._clock.now(), secrets.token_hex(16))
+
+    async def _read(self, action: CreatePod) -> TaskRun:
+        metadata = action.taskrun.metadata
         stored = await self._api.get(TASKRUNS, metadata.namespace, metadata.name)
         if stored["metadata"]["uid"] != metadata.uid:
             raise errors.NotFound(f"TaskRun {metadata.name} was replaced by another of that name")
         taskrun = parse(stored)
-        if pod.pod_name(taskrun) != action.body["metadata"]["name"]:
-            # Its event and state would be those of another segment.
+        if not _is_pod_of(taskrun, action):  # its event and state would be those of another segment
             raise errors.Conflict(f"TaskRun {metadata.name} is at another segment than its pod")
-        return pod_builder.completed(action.body, taskrun, self._clock.now(), secrets.token_hex(16))
+        return taskrun
 
     async def _name_is_taken(self, action: CreatePod, other: Pod) -> None:
         """Wait for the pod of a deleted TaskRun of the same name, unless its node is lost. Else fail the launch."""
@@ -160,6 +167,11 @@ class PodWriter:
         stored = await self._api.patch(PODS, action.namespace, action.name, ops)
         if "deletionTimestamp" not in stored["metadata"]:
             self._cluster.pods.store.absorb(stored)
+
+
+def _is_pod_of(taskrun: TaskRun, action: CreatePod) -> bool:
+    """Whether the pod is that of the present segment of the TaskRun."""
+    return pod.pod_name(taskrun) == str(action.body["metadata"]["name"])
 
 
 def _outcome_max(action: RemoveSchedulingGate) -> list[Object]:

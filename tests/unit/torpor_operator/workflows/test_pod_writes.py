@@ -7,7 +7,7 @@ from torpor_kubernetes.client.resources import PODS
 from torpor_operator.settings import Settings
 from torpor_wire import times
 
-from tests.support.builders import NAMESPACE, python
+from tests.support.builders import NAMESPACE, container, python
 from tests.support.controller_harness import ControllerHarness
 from tests.support.fake_api import Fault
 
@@ -68,3 +68,40 @@ async def test_a_pod_of_a_deleted_taskrun_on_a_lost_node_is_named(harness: Contr
         condition for condition in harness.workflow("run")["status"]["conditions"] if condition["type"] == "Stalled"
     )
     assert (stalled["status"], stalled["reason"]) == ("True", "NodeLost")
+
+
+def reads_of_taskruns(harness: ControllerHarness) -> int:
+    single = [each for each in harness.fake.requests if each.method == "GET" and "/taskruns/" in each.path]
+    return len(single)
+
+
+async def test_the_first_pod_of_a_container_needs_no_read_of_its_taskrun(harness: ControllerHarness) -> None:
+    harness.create("run", container("a"))
+    await harness.advance(3)
+    name = f"{harness.taskrun('run', 'a')['metadata']['name']}-a1-s0"
+    pod = harness.fake.get(PODS, NAMESPACE, name)
+    assert pod is not None
+    assert pod["spec"]["containers"][0]["command"] == ["sh", "-c", "echo $(path)"]
+    assert reads_of_taskruns(harness) == 0
+
+
+async def test_the_pod_of_a_taskrun_with_a_long_program_is_built_from_a_read(harness: ControllerHarness) -> None:
+    words = ["sh", "-c", *("x" * 4000 for _ in range(3))]
+    harness.create("run", container("a") | {"container": {"command": words}})
+    await harness.advance(3)
+    name = f"{harness.taskrun('run', 'a')['metadata']['name']}-a1-s0"
+    pod = harness.fake.get(PODS, NAMESPACE, name)
+    assert pod is not None
+    assert pod["spec"]["containers"][0]["command"] == words
+    assert reads_of_taskruns(harness) == 1
+
+
+async def test_a_pod_that_could_not_be_created_is_built_from_a_read_of_its_taskrun(
+    harness: ControllerHarness,
+) -> None:
+    harness.fake.inject(Fault(status=503, method="POST", path="/pods"))
+    harness.create("run", container("a"))
+    await harness.advance(10)
+    name = f"{harness.taskrun('run', 'a')['metadata']['name']}-a1-s0"
+    assert harness.fake.get(PODS, NAMESPACE, name) is not None
+    assert reads_of_taskruns(harness) == 1
