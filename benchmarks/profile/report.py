@@ -1,9 +1,17 @@
-"""The cost of a fan-out as Markdown tables. Pure."""
+"""The cost of a profiled load as Markdown tables."""
 
+import asyncio
+import os
+import sys
+import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from functools import partial
+from typing import Any
 
+from torpor_wire import times
+
+from benchmarks.harness import program
 from benchmarks.harness.control_plane import API_SERVER, ETCD
 from benchmarks.harness.figures import markdown
 from benchmarks.harness.processes import OPERATOR
@@ -17,6 +25,17 @@ _COLUMNS = 7
 _LEAST = 0.05
 """Milliseconds a task, below which rows are summed."""
 _NOISE = ("get /debug/pprof/profile", "get /metrics")
+
+
+def show_profile(name: str, measuring: Coroutine[Any, Any, Cost]) -> None:
+    """Measure, and print the tables under a line that says when, of what, and beside which load."""
+    began, before = times.rfc3339(time.time()), os.getloadavg()
+    cost = asyncio.run(measuring)
+    sys.stdout.write(
+        f"{began}, {program.commit()}: {name}, in {cost.wall:.1f} s; load {before[0]:.1f} before and"
+        f" {os.getloadavg()[0]:.1f} after; other processes used {cost.cpu['foreign']:.1f} s of CPU\n\n"
+    )
+    sys.stdout.write(tables(cost))
 
 
 def tables(cost: Cost) -> str:

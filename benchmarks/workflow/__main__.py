@@ -4,15 +4,10 @@ The shipped operator runs as a process against a real API server and scheduler; 
 Prints a Markdown table and writes JSON.
 """
 
-import asyncio
-import os
 import sys
-import time
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import asdict
 from typing import Any
-
-from torpor_wire import times
 
 from benchmarks.harness import program
 from benchmarks.harness.metering import TaskCosts
@@ -64,13 +59,7 @@ def main() -> int:
 
 
 def _profiled(load: RunLoad) -> int:
-    began, before = times.rfc3339(time.time()), os.getloadavg()
-    cost = asyncio.run(run.profiled(load))
-    sys.stdout.write(
-        f"{began}, {program.commit()}: {load.name}, {load.form} tasks, in {cost.wall:.1f} s; load {before[0]:.1f}"
-        f" before and {os.getloadavg()[0]:.1f} after; other processes used {cost.cpu['foreign']:.1f} s of CPU\n\n"
-    )
-    sys.stdout.write(report.tables(cost))
+    report.show_profile(f"{load.name}, {load.form} tasks", run.profiled(load))
     return 0
 
 

@@ -7,7 +7,8 @@ real API server and scheduler; nodes, pods and workers are simulated. Prints a M
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Sequence
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
 
@@ -21,6 +22,8 @@ from benchmarks.harness.metering import MeteredSpan, TaskCosts
 from benchmarks.harness.processes import OPERATOR, TRIGGERER, Processes, running, start_operator, triggerer
 from benchmarks.harness.runs import WatchedRuns, expanded, step, warm, watch_runs, workflow
 from benchmarks.harness.waiting import Object
+from benchmarks.profile import report, run
+from benchmarks.profile.cost import Cost
 
 _CREATORS = 16
 _TEMPLATE = "one"
@@ -31,19 +34,21 @@ _QUOTAS = Resource(group="", version="v1", plural="resourcequotas", kind="Resour
 
 
 @asynccontextmanager
-async def _torpor() -> AsyncIterator[tuple[Processes, WatchedRuns]]:
+async def _torpor(*, profiled: bool = False) -> AsyncIterator[tuple[Processes, WatchedRuns]]:
     """Operator and triggerer that have done a run of each kind."""
-    async with open_plane() as plane, start_operator(plane) as processes, watch_runs(plane.api) as runs:
-        waits = triggerer(plane)
-        async with running(waits):
-            await waits.member()
-            spec: Object = {"workflow": {"image": "bench", "runtime": "Image", "tasks": [step("only")]}}
-            spec["params"] = [{"name": "number", "type": "integer"}]
-            await plane.api.delete(_QUOTAS, NAMESPACE, "torpor-templates")  # it is not counted yet
-            await plane.api.create(TEMPLATES, NAMESPACE, _template(spec))
-            await warm(runs)
-            await warm_child(runs)
-            yield replace(processes, children={**processes.children, TRIGGERER: waits}), runs
+    async with open_plane(profiled=profiled) as plane:
+        samples = plane.state / run.STACKS if profiled else None
+        async with start_operator(plane, samples=samples) as processes, watch_runs(plane.api) as runs:
+            waits = triggerer(plane)
+            async with running(waits):
+                await waits.member()
+                spec: Object = {"workflow": {"image": "bench", "runtime": "Image", "tasks": [step("only")]}}
+                spec["params"] = [{"name": "number", "type": "integer"}]
+                await plane.api.delete(_QUOTAS, NAMESPACE, "torpor-templates")  # it is not counted yet
+                await plane.api.create(TEMPLATES, NAMESPACE, _template(spec))
+                await warm(runs)
+                await warm_child(runs)
+                yield replace(processes, children={**processes.children, TRIGGERER: waits}), runs
 
 
 def _template(spec: Object) -> Object:
@@ -63,26 +68,41 @@ async def warm_child(runs: WatchedRuns) -> None:
     await runs.end("warm-outer")
 
 
-async def by_task(count: int) -> TaskCosts:
+async def start_by_task(runs: WatchedRuns, count: int) -> None:
     """One run with a mapped task that starts the others."""
+    spec = {"tasks": [_outer(count)], "parallelism": count, "maxMapSize": count}
+    await runs.create(workflow("outer", spec))
+    await runs.end("outer")
+
+
+async def start_by_client(runs: WatchedRuns, count: int) -> None:
+    """The same runs, created by a client."""
+    names = [f"run-{number}" for number in range(count)]
+    limit = asyncio.Semaphore(_CREATORS)
+    async with asyncio.TaskGroup() as group:
+        for name in names:
+            group.create_task(_create(runs, limit, name))
+    await runs.end(*names)
+
+
+_KINDS: Mapping[str, Callable[[WatchedRuns, int], Awaitable[None]]] = {
+    "client": start_by_client,
+    "task": start_by_task,
+}
+
+
+async def measured(kind: str, count: int) -> TaskCosts:
+    """What the runs cost."""
     async with _torpor() as (processes, runs):
         span = MeteredSpan.begin(processes)
-        spec = {"tasks": [_outer(count)], "parallelism": count, "maxMapSize": count}
-        await runs.create(workflow("outer", spec))
-        wall = await runs.end("outer") - span.began
-        return TaskCosts(name="by a task", tasks=count, wall=wall, cpu=span.cpu())
+        await _KINDS[kind](runs, count)
+        return TaskCosts(name=f"by a {kind}", tasks=count, wall=time.monotonic() - span.began, cpu=span.cpu())
 
 
-async def by_client(count: int) -> TaskCosts:
-    """The same runs, created by a client."""
-    async with _torpor() as (processes, runs):
-        span, names = MeteredSpan.begin(processes), [f"run-{number}" for number in range(count)]
-        limit = asyncio.Semaphore(_CREATORS)
-        async with asyncio.TaskGroup() as group:
-            for name in names:
-                group.create_task(_create(runs, limit, name))
-        wall = await runs.end(*names) - span.began
-        return TaskCosts(name="by a client", tasks=count, wall=wall, cpu=span.cpu())
+async def profiled(kind: str, count: int) -> Cost:
+    """What the runs cost, with the profiles."""
+    async with _torpor(profiled=True) as (processes, runs):
+        return await run.measure(processes, count, lambda: _KINDS[kind](runs, count))
 
 
 async def _create(runs: WatchedRuns, limit: asyncio.Semaphore, name: str) -> None:
@@ -121,12 +141,15 @@ def main() -> int:
     """Measure, print and write. Returns 1 if a row could not be measured."""
     parser = program.parser(__doc__, "child-runs")
     parser.add_argument("--runs", type=int, default=1000, help="how many")
+    parser.add_argument("--profile", choices=_KINDS, help="print the cost of a run that one of these starts instead")
     given = parser.parse_args()
-    kinds = {"by a client": by_client, "by a task": by_task}
-    tried = [program.attempt_alone(name, kind(given.runs), _shown) for name, kind in kinds.items()]
+    if given.profile:
+        report.show_profile(f"{given.runs:,} runs by a {given.profile}", profiled(given.profile, given.runs))
+        return 0
+    tried = [program.attempt_alone(f"by a {kind}", measured(kind, given.runs), _shown) for kind in _KINDS]
     taken = [each for each in tried if each is not None]
     program.report(given, "child-runs", figures(taken), rows=[asdict(each) for each in taken])
-    return 0 if len(taken) == len(kinds) else 1
+    return 0 if len(taken) == len(_KINDS) else 1
 
 
 if __name__ == "__main__":
