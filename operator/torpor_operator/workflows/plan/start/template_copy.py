@@ -102,7 +102,7 @@ def _finalizers(workflow: Workflow, fields: Mapping[str, JSON]) -> tuple[str, ..
     present = workflow.metadata.finalizers
     own = {name: value for name, value in workflow.spec.to_json().items() if name in RUN_FIELDS}
     try:
-        spec = WorkflowSpec.model_validate(own | fields)
+        spec = WorkflowSpec.model_validate({**own, **fields})
     except ValidationError:  # the API server rejects the copy
         return present
     return tuple(dict.fromkeys((*present, constants.FINALIZER))) if deletion_guard.needs_finalizer(spec) else present
