@@ -31,7 +31,9 @@ COPY kueue /manager
 USER 65532:65532
 """
 _SYSTEM, _MANAGER = "kueue-system", "deployment/kueue-controller-manager"
-_CPU = {"pod": {"resources": {"requests": {"cpu": "100m"}}}, "queue": TEAM}
+_POD = {"resources": {"requests": {"cpu": "100m"}}}
+_CPU = {"pod": _POD, "queue": TEAM}
+_URGENT = {"pod": {**_POD, "labels": {"kueue.x-k8s.io/priority-class": "high"}}, "queue": TEAM}
 _DEFER = """
 if [ "$TORPOR_SEGMENT" = 0 ]; then
   body='"defer": {"trigger": {"class": "approval", "kwargs": {"question": "Go on?"}}}'
@@ -40,6 +42,16 @@ else
 fi
 echo '{"torpor": 1, "nonce": "'"$TORPOR_OUTCOME_NONCE"'", '"$body"'}' > "$TORPOR_OUTCOME"
 """
+_HOLD = """
+read -r pod < /etc/hostname
+case "$TORPOR_SEGMENT-$pod" in
+0-*) body='"defer": {"trigger": {"class": "approval", "kwargs": {"question": "Go on?"}}}' ;;
+*-l[0-9]) body='"result": "resumed"' ;;
+*) trap 'exit 1' TERM; sleep 3600 & wait ;;
+esac
+echo '{"torpor": 1, "nonce": "'"$TORPOR_OUTCOME_NONCE"'", '"$body"'}' > "$TORPOR_OUTCOME"
+"""
+"""It defers once. Then its first pod runs until it is stopped. The next pod has a name that ends with its launch."""
 _LIMIT = 300
 """Seconds for a step: the machine may be busy."""
 
@@ -105,4 +117,20 @@ def test_quota_of_a_deferred_task_serves_another_run(site: ClusterInstallation) 
     site.succeeded("waits")
     workloads = site.kubectl.read("workloads", "-n", TEAM)["items"]
     assert len(workloads) == 3, yaml.safe_dump(workloads)  # a pod of the other run, and one of each segment
+    _await_quota(site)
+
+
+def test_a_resumed_task_that_is_preempted_goes_on_in_its_attempt(site: ClusterInstallation) -> None:
+    _await_quota(site)
+    site.start("low", shell_with_outcome("hold", _HOLD, **_CPU), version="1.0")
+    asked = site.reached("low", "hold", "Deferred")
+    site.approve(asked)
+    assert site.reached("low", "hold", "Running") == asked
+
+    site.start("high", {**WORK, **_URGENT}, version="1.0")
+    site.succeeded("high")
+    site.succeeded("low")
+    status = site.kubectl.read("taskrun", asked, "-n", TEAM)["status"]
+    assert (status["attempt"], status["segment"], status["result"]) == (1, 1, '"resumed"')
+    assert status["launch"] >= 1
     _await_quota(site)
