@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 from torpor_demo.install import SYSTEM
+from torpor_wire import trace_ids
 
 from tests.e2e.support import second_cluster
-from tests.e2e.support.installation import ASK, STAY, TEAM, WORK, ClusterInstallation, empty, pod_images
+from tests.e2e.support.installation import ASK, STAY, TEAM, TRACED, WORK, ClusterInstallation, empty, pod_images
 
 # It makes a cluster and pulls all images into it.
 pytestmark = pytest.mark.long
@@ -51,14 +52,19 @@ def test_applying_the_same_manifest_again_changes_nothing(site: ClusterInstallat
     assert _generations(site) == before
 
 
-def test_a_wait_goes_on_through_an_upgrade(site: ClusterInstallation) -> None:
+def test_a_wait_goes_on_through_an_upgrade_and_later_pods_are_traced(site: ClusterInstallation) -> None:
     site.install("1.0")
-    site.start("long", ASK, {**WORK, "after": ["ask"]}, version="1.0")
+    tasks = [{**task, "after": ["ask"]} for task in (WORK, TRACED)]
+    site.start("long", ASK, *tasks, version="1.0")
     asked = site.reached("long", "ask", "Deferred")
+    site.trace()  # it changes the Deployment, as the upgrade does
     site.install("2.0")
     assert site.versions() == {"2.0"}
     site.approve(asked)
     site.succeeded("long")
+    run = site.kubectl.read("taskrun", site.reached("long", "traced", "Succeeded"), "-n", TEAM)
+    uids = (run["spec"]["workflow"]["uid"], run["metadata"]["uid"])
+    assert json.loads(run["status"]["result"]) == trace_ids.traceparent(*uids, 1, 0, 0)
 
 
 def test_helm_upgrades_below_a_wait_and_leaves_the_runs(site: ClusterInstallation) -> None:

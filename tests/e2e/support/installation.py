@@ -29,6 +29,9 @@ _ENDS_AT_ONCE = "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sy
 ASK: Mapping[str, Any] = {"name": "ask", "trigger": {"class": "approval"}}
 WORK: Mapping[str, Any] = {"name": "work", "python": "census.tasks:sections", "args": {"largest": 2}}
 STAY: Mapping[str, Any] = {"name": "stay", "container": {"command": ["python", "-c", _ENDS_AT_ONCE]}}
+_TRACED = "import json, os; print(json.dumps(os.environ['TRACEPARENT']), file=open('/dev/termination-log', 'w'))"
+TRACED: Mapping[str, Any] = {"name": "traced", "container": {"command": ["python", "-c", _TRACED]}}
+"""Its result is the parent of spans that its container gets."""
 _LIMIT = 300
 """Seconds that a run may take to a state: the machine may be busy."""
 
@@ -69,6 +72,11 @@ class ClusterInstallation:
         self.kubectl.run("apply", "--server-side", "-f", self.release(version)[0], limit=_LIMIT)
         install.await_ready(self.kubectl)
         install.prepare(self.kubectl, TEAM)
+
+    def trace(self) -> None:
+        """Let the operator export traces, to a collector that is down."""
+        endpoint = "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318"
+        self.kubectl.run("set", "env", "-n", SYSTEM, "deployment/torpor-operator", endpoint)
 
     def extend(self) -> None:
         """Apply what docs/install.md names besides the manifest: components, a pool, roles of people."""
