@@ -2,12 +2,6 @@
 
 import base64
 import json
-import os
-import socket
-import subprocess
-import time
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,78 +9,16 @@ import pytest
 from torpor_dev import command
 from torpor_dev.console import CommandError
 from torpor_dev.offline import golang
-from torpor_release import image_layer, provenance, publication, signing
-from torpor_release.image_layout import ImageLayout, PlatformImage
+from torpor_release import provenance, publication, signing
 from torpor_release.signing import Signer, Verifier
+
+from tests.integration.release.pushed_images import TAG, SigningKeys, key_pair, pushed
 
 pytestmark = [
     pytest.mark.integration,
     pytest.mark.long,
     pytest.mark.skipif(not golang.built(golang.COSIGN), reason="cosign is not built: make tools"),
 ]
-TAG = "1.0"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SigningKeys:
-    """A key pair of cosign."""
-
-    private: str
-    public: str
-
-
-@pytest.fixture(scope="module")
-def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A registry on this machine, and the path in it."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    log = tmp_path_factory.mktemp("registry") / "log"
-    words: list[str | Path] = [golang.build(golang.CRANE), "registry", "serve", "--address", f"127.0.0.1:{port}"]
-    with log.open("w") as output, subprocess.Popen(words, stdout=output, stderr=output) as process:
-        try:
-            _await_port(port, process)
-            yield f"127.0.0.1:{port}/torpor"
-        finally:
-            process.terminate()
-
-
-def _await_port(port: int, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 180
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=5).close()
-        except OSError:
-            assert process.poll() is None, "the registry ended"
-            assert time.monotonic() < deadline, "the registry does not answer"
-            time.sleep(0.1)
-        else:
-            return
-
-
-@pytest.fixture(scope="module")
-def keys(tmp_path_factory: pytest.TempPathFactory) -> SigningKeys:
-    return key_pair(tmp_path_factory.mktemp("keys"))
-
-
-@pytest.fixture(autouse=True)
-def password(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COSIGN_PASSWORD", "of-the-test")
-
-
-def key_pair(folder: Path) -> SigningKeys:
-    env = {**os.environ, "COSIGN_PASSWORD": "of-the-test"}
-    command.run(golang.build(golang.COSIGN), "generate-key-pair", limit=300, env=env, cwd=folder)
-    return SigningKeys(private=str(folder / "cosign.key"), public=str(folder / "cosign.pub"))
-
-
-def pushed(folder: Path, registry: str, name: str) -> str:
-    """A small image for two processors in the registry."""
-    (folder / "files").mkdir(parents=True)
-    (folder / "files/name").write_text(name)
-    layer = image_layer.build(folder / "files", 0)
-    images = [PlatformImage(architecture=each, layers=[layer], config={}) for each in ("amd64", "arm64")]
-    ImageLayout(folder / "images" / name).add(images, {}, 0)
-    return signing.push(folder / "images", [name], registry, TAG)[name]
 
 
 def statement(verified: str) -> dict[str, Any]:

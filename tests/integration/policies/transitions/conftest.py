@@ -149,7 +149,7 @@ def _way(state: State, pod: Mapping[str, Any]) -> list[dict[str, Any]]:
             return [running, {"state": state}]
 
 
-def create_pod(server: Server, namespace: str, name: str, account: str = "torpor-task") -> dict[str, Any]:
+def pod_body(name: str, account: str = "torpor-task") -> dict[str, Any]:
     """A Pod that never runs: its gate keeps a scheduler, where there is one, from it."""
     container = {
         "name": "task",
@@ -163,8 +163,12 @@ def create_pod(server: Server, namespace: str, name: str, account: str = "torpor
         "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
         "containers": [container],
     }
-    body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
-    return server.create("pods", namespace, body).expect(201)
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
+
+
+def create_pod(server: Server, namespace: str, name: str, account: str = "torpor-task") -> dict[str, Any]:
+    """Create a Pod that never runs."""
+    return server.create("pods", namespace, pod_body(name, account)).expect(201)
 
 
 def _account(server: Server, namespace: str, name: str) -> None:
