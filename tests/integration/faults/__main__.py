@@ -31,6 +31,7 @@ def main() -> None:
     parser.add_argument("--seed", default=str(int(time.time())), help="determines the disruptions")
     parser.add_argument("--only", action="append", default=[], help="a disruption; repeatable")
     parser.add_argument("--writes", type=int, default=0, help="kill after each n-th write up to this; 0: no such kills")
+    parser.add_argument("--every", type=int, default=1, help="kill the operator after every n-th of these writes only")
     parser.add_argument("--into", type=Path, help="file for the JSON")
     given = parser.parse_args()
     golang.build(golang.ETCDUTL)
@@ -50,7 +51,7 @@ def _strike(campaign: Campaign, given: argparse.Namespace) -> None:
         for name in given.only or _possible():
             campaign.disrupt(name)
     if given.writes:
-        _kill_at_writes(campaign, given.writes)
+        _kill_at_writes(campaign, given.writes, given.every)
 
 
 def _text(seed: str, report: FaultReport) -> str:
@@ -79,10 +80,11 @@ def _possible() -> list[str]:
     return [name for name, disruption in DISRUPTIONS.items() if not (disruption.needs_root and os.geteuid())]
 
 
-def _kill_at_writes(campaign: Campaign, most: int) -> None:
+def _kill_at_writes(campaign: Campaign, most: int, every: int) -> None:
     campaign.installation.keeps_journals = False
-    for kind in ("operator", "triggerer"):
-        say(f"the {kind} was killed after each of its first {campaign.kill_at_each_write(kind, last=most)} writes")
+    for kind, step in (("operator", every), ("triggerer", 1)):
+        last = campaign.kill_at_each_write(kind, step=step, last=most)
+        say(f"the {kind} was killed at its writes up to number {last}, every {step}")
 
 
 @contextmanager
