@@ -9,7 +9,7 @@ from torpor_dev import command
 from torpor_dev.console import DevError
 from torpor_dev.offline import golang
 
-from torpor_release import comparison, debian_packages, packages, publication, release_images, signing
+from torpor_release import comparison, debian_packages, image_layout, packages, publication, release_images, signing
 from torpor_release.publication import TARGET
 
 
@@ -79,7 +79,12 @@ def _build(pythons: Sequence[str]) -> None:
     golang.ensure()
     digests = release_images.build(release_images.ALL, TARGET / "images", given)
     publication.describe(release_images.ALL, TARGET, given)
-    print("\n".join(f"{name} {digest}" for name, digest in digests.items()))
+    print("\n".join(f"{name} {digest} ({_sizes(TARGET / 'images' / name)})" for name, digest in digests.items()))
+
+
+def _sizes(layout: Path) -> str:
+    """What a node pulls, for a person."""
+    return ", ".join(f"{each}: {size / 1e6:.1f} MB to pull" for each, size in image_layout.pull_sizes(layout).items())
 
 
 if __name__ == "__main__":

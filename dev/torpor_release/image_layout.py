@@ -76,6 +76,25 @@ class ImageLayout:
         path.write_bytes(json_bytes(content))
 
 
+def pull_sizes(layout: Path) -> dict[str, int]:
+    """How many bytes a node pulls, for each processor: the compressed layers, and the configuration."""
+    (image,) = json.loads((layout / "index.json").read_text())["manifests"]
+    manifests = {
+        each["platform"]["architecture"]: _content(layout, each) for each in _content(layout, image)["manifests"]
+    }
+    return {
+        architecture: sum(int(part["size"]) for part in (manifest["config"], *manifest["layers"]))
+        for architecture, manifest in manifests.items()
+    }
+
+
+def _content(layout: Path, descriptor: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON that a descriptor names."""
+    digest = descriptor["digest"].removeprefix("sha256:")
+    content: dict[str, Any] = json.loads((layout / "blobs/sha256" / digest).read_text())
+    return content
+
+
 def json_bytes(content: Mapping[str, Any]) -> bytes:
     """JSON with one spelling: sorted, without spaces."""
     return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()

@@ -9,7 +9,7 @@ import tarfile
 from pathlib import Path
 
 from torpor_release import image_layer
-from torpor_release.image_layout import ImageLayout, PlatformImage
+from torpor_release.image_layout import ImageLayout, PlatformImage, pull_sizes
 
 EPOCH = 1_795_659_160
 
@@ -57,3 +57,21 @@ def test_a_layout_names_everything_by_its_content(tmp_path: Path) -> None:
     assert [each["platform"]["architecture"] for each in index["manifests"]] == ["amd64", "arm64"]
     assert json.loads((tmp_path / "layout/index.json").read_text())["manifests"][0]["digest"] == digest
     assert ImageLayout(tmp_path / "again").add(images, {"org.opencontainers.image.version": "1"}, EPOCH) == digest
+
+
+def test_the_size_to_pull_is_that_of_layers_and_configuration(tmp_path: Path) -> None:
+    first = image_layer.build(folder(tmp_path / "first", mtime=1), EPOCH)
+    (tmp_path / "second").mkdir()
+    (tmp_path / "second/data").write_bytes(os.urandom(10_000))
+    second = image_layer.build(tmp_path / "second", EPOCH)
+    small = PlatformImage(architecture="amd64", layers=[first], config={})
+    large = PlatformImage(architecture="arm64", layers=[first, second], config={})
+    ImageLayout(tmp_path / "layout").add([small, large], {}, EPOCH)
+    sizes = pull_sizes(tmp_path / "layout")
+    configs = [path.stat().st_size for path in (tmp_path / "layout/blobs/sha256").iterdir() if _is_config(path)]
+    assert sum(sizes.values()) == 2 * len(first.content) + len(second.content) + sum(configs)
+    assert sizes["arm64"] - sizes["amd64"] >= len(second.content)
+
+
+def _is_config(blob: Path) -> bool:
+    return b'"rootfs"' in blob.read_bytes()
