@@ -4,11 +4,12 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
+import pytest
 import pytest_asyncio
 from torpor_kubernetes.client.resources import CLUSTER_TEMPLATES, TEMPLATES
 
 from tests.e2e.support import site
-from tests.e2e.support.concurrent_runs import python, spec, wait
+from tests.e2e.support.concurrent_runs import python, spec, wait, with_tools
 from tests.e2e.support.stage import TIMEOUT, ClusterFixture
 
 _PARAMS = [{"name": "kept", "type": "integer", "enum": [7, 8], "default": 7}]
@@ -119,3 +120,22 @@ async def test_a_run_uses_a_cluster_template_and_the_response_of_a_service(
 
 async def _has(stage: ClusterFixture, task: str) -> bool | None:
     return bool(await stage.taskruns("w", task)) or None
+
+
+@pytest.mark.long
+async def test_a_run_in_a_run_passes_a_large_result_to_the_next_task(stage: ClusterFixture) -> None:
+    store = "(echo [0; seq -f ', %.0f' 40000; echo ]) > /tmp/rows && /torpor/torpor-tool put /tmp/rows"
+    await create_template(stage, "load", {**spec(with_tools("rows", store)), "result": "tasks.rows.result"})
+    inner = {"name": "inner", "run": {"templateRef": {"name": "load"}}}
+    reader = {"name": "reader", "python": "statistics:fmean", "args": {"data": "${tasks.inner.result}"}}
+    await stage.start("w", {**spec(inner, reader), "result": "tasks.inner.result"})
+
+    flow = await stage.ended("w")
+
+    assert flow.status.state == "Succeeded", flow.status.conditions
+    (taskrun,) = await stage.taskruns("w", "inner")
+    for stored in (taskrun.status.stored, flow.status.stored):
+        assert stored is not None
+        assert (stored.type, stored.length) == ("list", 40001)
+    (reader_taskrun,) = await stage.taskruns("w", "reader")
+    assert reader_taskrun.status.result == "20000.0"
