@@ -181,6 +181,11 @@ def test_wrong_arguments_of_the_bridge_name_the_argument(given: dict[str, Any], 
         AirflowOperator(operator=HTTP, **given)
 
 
+def test_there_is_no_last_successful_run() -> None:
+    text = {"text": "{{ prev_data_interval_end_success }}"}
+    assert run(sample("TemplatedOperator", text, logical_date="2026-11-26T06:00:00Z")) == "None"
+
+
 def test_an_unpassed_xcom_says_how_to_pass_it() -> None:
     with pytest.raises(UnsupportedRequestError, match="pass its result as the argument xcom_extract"):
         run(sample("TemplatedOperator", {"text": "{{ ti.xcom_pull(task_ids='extract') }}"}))

@@ -185,3 +185,9 @@ def test_parts_of_the_context_that_torpor_lacks_are_reported(
     function = f"    @task\n    def read(**context):\n        {code}\n    read()\n"
     text = f"{HEAD}\nwith DAG('reading', schedule=None):\n{function}"
     assert finding in convert_text(tmp_path, f"dag_reading_{name}", text).report
+
+
+def test_the_code_of_a_mapped_task_is_searched_too(tmp_path: Path) -> None:
+    function = "    @task\n    def read(row, task_state_store=None):\n        return row\n    read.expand(row=[1, 2])\n"
+    text = f"{HEAD}\nwith DAG('reading', schedule=None):\n{function}"
+    assert "not converted: read: task_state_store" in convert_text(tmp_path, "dag_reading_mapped", text).report

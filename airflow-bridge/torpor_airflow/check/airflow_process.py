@@ -61,7 +61,7 @@ def _prepare() -> None:
 
     supervisor.in_process_api_server.cache_clear()
     gc.collect()  # ends the thread of the API, which a fork would not have
-    _ = supervisor.in_process_api_server().app  # takes seconds to build, and each DAG would build it again
+    supervisor.in_process_api_server().app._cadwyn_initialize()  # noqa: SLF001 - each DAG would build it, for seconds
     gc.freeze()
 
 

@@ -20,8 +20,9 @@ from torpor_airflow.conversion.dag_file import DagFile
 from torpor_airflow.conversion.documents import DagConversion
 
 Converted = Sequence[tuple[DagFile, DagConversion]]
-SECONDS = 600
+SECONDS = 180
 """The limit of one run: a sensor or a wait of a DAG takes its time in Airflow."""
+_NO_VARIABLES: Mapping[str, str] = {}
 _LATE = f"torpor run takes longer than {SECONDS} s"
 
 
@@ -58,12 +59,12 @@ def check_all(converted: Converted, sources: Sequence[Mapping[str, Any]]) -> Ite
 
 
 @contextmanager
-def tools(folder: Path) -> Iterator[CheckTools]:
-    """Start Airflow and the interpreter of the tasks. Both need seconds; the first check waits for them."""
+def tools(folder: Path, variables: Mapping[str, str] = _NO_VARIABLES) -> Iterator[CheckTools]:
+    """Start Airflow and the interpreter of the tasks, with these variables. The first check waits for both."""
     home, startup = folder / "airflow", folder / "startup"
     startup.mkdir()
     (startup / "sitecustomize.py").write_text(repeatable.STARTUP_CODE)
-    own = {"AIRFLOW_HOME": str(home), "PYTHONPATH": str(startup)}
+    own = {**variables, "AIRFLOW_HOME": str(home), "PYTHONPATH": str(startup)}
     log = folder / "airflow.log"
     with prefork.started(folder, own) as python, airflow_runs.started(home, log, own) as airflow:
         yield CheckTools(airflow=airflow, python=python, folder=folder / "runs")

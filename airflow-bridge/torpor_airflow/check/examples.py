@@ -44,7 +44,8 @@ def rows(names: Sequence[str], kept: KeptRows, airflow: str, folder: Path) -> It
                 yield ExampleRow(module=name, dag_id="", reason=f"the import fails: {str(error)[:200]}")
     converted = command.convert(files, _TARGET)
     wanted = [each for each in converted if each[0].module in names]
-    with dag_check.tools(folder) as tools:
+    plugins = Path(str(importlib.import_module(PACKAGES[0]).__file__)).parent / "plugins"
+    with dag_check.tools(folder, {"AIRFLOW__CORE__PLUGINS_FOLDER": str(plugins)}) as tools:
         for file, one in wanted:
             key = kept_rows.key_of(file, one, airflow)
             row = kept.find(key)

@@ -20,6 +20,7 @@ import asyncio, sys
 from pathlib import Path
 from torpor_airflow.triggers import catalog
 made = catalog.load_classes("airflow.providers.**")["airflow.providers.standard.triggers.temporal.DateTimeTrigger"]
+from datetime import timedelta
 from airflow.sdk import timezone
 
 async def wait(trigger):
@@ -27,7 +28,7 @@ async def wait(trigger):
         break
 
 async def main():
-    moment = timezone.utcnow().add(days=1)
+    moment = timezone.utcnow() + timedelta(days=1)
     tasks = [asyncio.create_task(wait(made(moment=moment))) for _ in range(int(sys.argv[1]))]
     await asyncio.sleep(5)
     print(next(line.split()[1] for line in Path("/proc/self/status").read_text().splitlines() if "VmRSS" in line))

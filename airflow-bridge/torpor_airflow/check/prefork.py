@@ -20,6 +20,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 _STREAMS = 3
+_PARENT_SECONDS = 5
+"""How often the server looks whether its parent lives: a killed check leaves no process behind."""
 _MESSAGE_MAX = 1 << 20
 _IMPORTS = (
     "torpor.runtime.main",
@@ -68,12 +70,17 @@ def started(folder: Path, variables: Mapping[str, str]) -> Iterator[str]:
 
 
 def main() -> None:
-    """Serve until SIGTERM."""
+    """Serve until SIGTERM, or the end of the parent."""
+    parent = os.getppid()
     _import()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with socket.socket(fileno=int(sys.argv[1])) as listening:
-        while True:
-            client, _ = listening.accept()
+        listening.settimeout(_PARENT_SECONDS)
+        while os.getppid() == parent:
+            try:
+                client, _ = listening.accept()
+            except TimeoutError:
+                continue
             if os.fork() == 0:
                 listening.close()
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)

@@ -75,7 +75,8 @@ def pulls(operator: Any, known: Sequence[str]) -> AbstractSet[str] | None:
 def texts(operator: Any) -> Iterator[str]:
     """Yield the templates of an operator, and the source of its class and of its functions."""
     values = operator.partial_kwargs if operator.is_mapped else vars(operator)
-    for value in [*values.values(), *(values.get("_BaseOperator__init_kwargs") or {}).values()]:
+    function = getattr(operator, "python_callable", None)  # of a mapped task, it is none of the values
+    for value in [function, *values.values(), *(values.get("_BaseOperator__init_kwargs") or {}).values()]:
         yield from _texts_in(value)
     if not class_of(operator).__module__.startswith("airflow.providers."):
         yield from _source(class_of(operator))

@@ -52,8 +52,8 @@ class InProcessSupervisor:
                 self.pushed.pop(key, None)
             case comms.SkipDownstreamTasks(tasks=tasks):
                 self.skipped = [each if isinstance(each, str) else each[0] for each in tasks]
-            case comms.GetTaskRescheduleStartDate():
-                return comms.TaskRescheduleStartDate(start_date=self._first_poke)
+            case comms.GetTaskRescheduleStartDate() | comms.GetPrevSuccessfulDagRun():
+                return self._dates(msg)
             case comms.GetConnection() | comms.GetVariable():
                 is_variable = isinstance(msg, comms.GetVariable)
                 missing = ErrorType.VARIABLE_NOT_FOUND if is_variable else ErrorType.CONNECTION_NOT_FOUND
@@ -69,6 +69,12 @@ class InProcessSupervisor:
     async def asend(self, msg: Any) -> Any:
         """Answer a request of asynchronous code."""
         return self.send(msg)
+
+    def _dates(self, msg: Any) -> Any:
+        """Return the first poke, or no last successful run: code that prints the whole context asks for it, too."""
+        if isinstance(msg, comms.GetPrevSuccessfulDagRun):
+            return comms.PrevSuccessfulDagRunResult()
+        return comms.TaskRescheduleStartDate(start_date=self._first_poke)
 
     def _asset(self, msg: Any) -> Any:
         """Return an asset that the DAG file has."""
