@@ -336,9 +336,8 @@ airflow-examples: airflow-venv ## convert and check the example DAGs of Airflow,
 	cd airflow-bridge && ../.tools/airflow/bin/python -m torpor_airflow.check.examples \
 	  --keep ../build/airflow-examples.jsonl --into ../docs/reference/airflow-examples.md
 
-airflow-triggers: airflow-venv ## write docs/reference/airflow-triggers.md; PROVIDERS="amazon google" adds providers in an environment of its own
-	cd airflow-bridge && $(CURDIR)/$(UV) run --quiet --frozen --isolated $(foreach each,$(PROVIDERS),--with apache-airflow-providers-$(each)) \
-	  python -m torpor_airflow.triggers.page ../docs/reference/airflow-triggers.md
+airflow-triggers: airflow-venv ## write docs/reference/airflow-triggers.md: what each installed trigger class of Airflow needs
+	cd airflow-bridge && ../.tools/airflow/bin/python -m torpor_airflow.triggers.page ../docs/reference/airflow-triggers.md
 
 bench-airflow: airflow-venv ## CPU seconds of the start of an operator, and memory of a pool with 10,000 triggers of Airflow
 	cd airflow-bridge && ../.tools/airflow/bin/python -m torpor_airflow.check.figures

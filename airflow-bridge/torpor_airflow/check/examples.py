@@ -85,7 +85,7 @@ def page(found: Sequence[ExampleRow], airflow: str) -> str:
         "| DAG | Whole | State of both runs, or why not |",
         "| --- | --- | --- |",
         *(
-            f"| `{row.dag_id or row.module}` | {'yes' if row.is_whole else 'no'} | {_cell(row.reason or row.state)} |"
+            f"| `{row.dag_id or row.module}` | {'yes' if row.is_whole else 'no'} | `{_cell(row.reason or row.state)}` |"
             for row in found
         ),
     ]
