@@ -85,10 +85,14 @@ class RemovePodFinalizer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatchTaskRun:
-    """Patch the status of a TaskRun: one transition or explanation, with preconditions."""
+    """Patch the status of a TaskRun: one transition or explanation, with preconditions.
+
+    `ended_pods` are deleted once it is stored. If the TaskRun has changed, they stay: a pod may have claimed it.
+    """
 
     taskrun: TaskRun
     patch: Patch
+    ended_pods: tuple[DeletePod, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -85,7 +85,7 @@ def cannot_start(view: TaskRunView, pod: Pod) -> Step:
     """
     problem = image_problem(view.taskrun, pod)
     if problem is not None and problem.final:
-        return step.with_actions(_fail(view, problem), step.delete(pod))
+        return step.with_pods_ended(_fail(view, problem), pod)
     pulling = pod.waiting_reason in _PULL_FAILURES
     reason = Reason.IMAGE_PULL_FAILED if pulling else Reason.LAUNCH_FAILED
     summary = f"{_image(view, pod)} cannot be pulled:{pull_advice(pod)}"
@@ -94,7 +94,7 @@ def cannot_start(view: TaskRunView, pod: Pod) -> Step:
     message = f"{summary} {pod.waiting_reason}: {pod.waiting_message}"
     due = times.epoch(pod.start_time or pod.created) + view.settings.image_pull_grace
     if view.now >= due:
-        return step.with_actions(step.fail(view, reason, message), step.delete(pod))
+        return step.with_pods_ended(step.fail(view, reason, message), pod)
     return step.explain(view, reason, message, again_at=due)
 
 

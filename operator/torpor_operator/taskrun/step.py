@@ -80,9 +80,16 @@ def combine(first: Step, second: Step) -> Step:
     )
 
 
-def with_actions(first: Step, *actions: Action) -> Step:
-    """The step with more actions. While it has needs, the plan waits for their answers and applies no action."""
-    return replace(first, actions=(*first.actions, *actions))
+def with_pods_ended(ending: Step, *pods: Pod) -> Step:
+    """The step that ends an attempt, and its pods with it. While it has needs, it has no action yet."""
+    deletions = tuple(map(delete, pods))
+    return replace(
+        ending,
+        actions=tuple(
+            replace(action, ended_pods=deletions) if isinstance(action, PatchTaskRun) else action
+            for action in ending.actions
+        ),
+    )
 
 
 def earliest(moments: Iterable[float | None]) -> float | None:
@@ -190,8 +197,8 @@ def expired(view: TaskRunView) -> Step | None:
     due = deadline_of_attempt(view)
     if due is None or view.now < due:
         return None
-    deletions = tuple(delete(pod) for pod in view.pods if not pod.terminal and not pod.deleting)
-    return with_actions(fail(view, Reason.TIMEOUT, _timeout_message(view)), *deletions)
+    live = (pod for pod in view.pods if not pod.terminal and not pod.deleting)
+    return with_pods_ended(fail(view, Reason.TIMEOUT, _timeout_message(view)), *live)
 
 
 def deadline_of_attempt(view: TaskRunView) -> float | None:

@@ -153,6 +153,8 @@ class WorkflowExecutor:
                 await self.pods.remove_finalizer(action)
             case PatchTaskRun():
                 await self._taskruns.patch(action)
+                for ended in action.ended_pods:
+                    await self._api.delete(PODS, ended.namespace, ended.name, uid=ended.uid)
             case ResumeRun():
                 await self._workflows.resume(workflow)
             case SetFinalizers():

@@ -112,8 +112,10 @@ class Stored:
                 self._remove_scheduling_gate(name, gates, outcome_max)
             case RemovePodFinalizer(name=name, finalizers=finalizers):
                 self._let_go(name, finalizers)
-            case PatchTaskRun(taskrun=run, patch=patch):
+            case PatchTaskRun(taskrun=run, patch=patch, ended_pods=ended):
                 self.patch(run, patch)
+                for pod in ended:
+                    self.delete_pod(pod.name, pod.uid, now)
             case DeleteTaskRun(name=name, uid=uid):
                 self._delete_taskrun(name, uid, now)
             case RemoveAnnotation(name=name, value=value):

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 import pytest
+from torpor_crds.models import taskrun as taskruns
 from torpor_crds.models.workflow import Workflow, WorkflowStatus, parse
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
@@ -12,10 +13,12 @@ from torpor_operator.controller.cluster_writer import ClusterWriter
 from torpor_operator.controller.write_limits import WriteLimits
 from torpor_operator.mapping.container_command import ContainerCommand
 from torpor_operator.mapping.instances import InstanceInputs
-from torpor_operator.model.actions import CreateTaskRun, DeletePod, RemovePodFinalizer, SetFinalizers
+from torpor_operator.model.actions import CreateTaskRun, DeletePod, PatchTaskRun, RemovePodFinalizer, SetFinalizers
 from torpor_operator.settings import Settings
 from torpor_operator.taskrun import builder
 from torpor_operator.workflows.executor import WorkflowExecutor
+from torpor_wire import retry, transitions
+from torpor_wire.reason import Reason
 
 from tests.support.builders import python
 from tests.support.controller_harness import build_cache
@@ -120,6 +123,25 @@ async def test_a_replica_that_is_not_the_leader_writes_nothing() -> None:
     with pytest.raises(errors.ApiUnavailable):
         await writer.send("ns", lambda: executor.pods.remove_finalizer(release))
     assert fake.requests == []
+
+
+@pytest.mark.parametrize("claimed", [False, True])
+async def test_a_pod_stays_that_claimed_its_taskrun_as_the_attempt_timed_out(*, claimed: bool) -> None:
+    clock = VirtualClock()
+    fake = FakeApi(clock)
+    pod = fake.put(PODS, {"metadata": {"name": "pod", "namespace": "ns"}})
+    status = {"state": "Scheduled", "attempt": 1, "segment": 0, "history": []}
+    body = creations(workflow(), 0, 1)[0].body | {"status": status}
+    seen = taskruns.parse(fake.put(TASKRUNS, body))
+    if claimed:
+        fake.edit(TASKRUNS, "ns", seen.metadata.name, {"status": {"state": "Running"}})
+    executor, _ = make_executor(Api(fake, clock, jitter=lambda: 0.5))
+    patch = transitions.fail(seen.pin(), retry.Policy(), reason=Reason.TIMEOUT, message="late", now=clock.now())
+    ended = DeletePod(namespace="ns", name="pod", uid=pod["metadata"]["uid"])
+
+    await executor.apply(workflow(), [PatchTaskRun(taskrun=seen, patch=patch, ended_pods=(ended,))])
+
+    assert (fake.get(PODS, "ns", "pod") is not None) is claimed
 
 
 async def test_a_cancelled_leader_finishes_its_write_before_it_releases_the_lease() -> None:
