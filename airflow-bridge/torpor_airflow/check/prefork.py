@@ -34,10 +34,14 @@ _CLIENT = """#!{python} -SE
 import json, os, signal, socket, sys
 server = socket.socket(socket.AF_UNIX)
 server.connect({path!r})
-signal.signal(signal.SIGTERM, lambda *_: server.send(b"T"))
+ended = []
+signal.signal(signal.SIGTERM, lambda *_: ended.append(True))
 request = json.dumps([sys.argv[1:], dict(os.environ) | {variables!r}, os.getcwd()]).encode()
 socket.send_fds(server, [len(request).to_bytes(8, "big")], [0, 1, 2])
 server.sendall(request)
+signal.signal(signal.SIGTERM, lambda *_: server.send(b"T"))  # within the request it would be part of it
+if ended:
+    server.send(b"T")
 answer = b""
 while not answer:
     try:
