@@ -37,7 +37,7 @@ DECISIONS: tuple[Decision, ...] = (
     mark_request.accept_or_refuse,  # the mark annotation asks to end instances without running them
     child_runs.wait_again,  # a failed run of a task was cleared by itself: its task waits for it again
     finished_run.clean_up,  # status.completionTime is set: pods, finalizer, archive, TTL
-    template_copy.copy_or_wait,  # the run has a template and no tasks yet: copy its spec, with the finalizer
+    template_copy.copy_or_wait,  # the run has a template and no tasks yet: copy its spec
     run_start.start,  # what the run needs is missing: add finalizer, defaults and bodies before anything is created
     active_run.end_at_once,  # the run is deleted or cancelled: before its graph, which no longer matters
     invalid_run.fail_invalid_graph,  # the tasks have no order: end what runs, then fail

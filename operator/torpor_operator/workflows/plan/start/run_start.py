@@ -33,7 +33,8 @@ def start(run: RunContext) -> WorkflowPlan | None:
         return None
     is_needed = deletion_guard.needs_finalizer(run.workflow.spec)
     finalizers = (*metadata.finalizers, constants.FINALIZER)
-    if run.workflow.status.start_time is not None or run.snapshot.taskruns:
+    is_copied = run.workflow.spec.template_ref is not None  # with the defaults and bodies of that moment
+    if is_copied or run.workflow.status.start_time is not None or run.snapshot.taskruns:
         return WorkflowPlan(actions=(SetFinalizers(finalizers=finalizers),)) if is_needed else None
     if run.snapshot.uncopied:
         return _fail_rejected(run)

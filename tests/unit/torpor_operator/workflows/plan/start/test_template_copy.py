@@ -96,6 +96,16 @@ def test_a_template_of_plain_containers_is_copied_without_the_finalizer() -> Non
     assert action.finalizers == ()
 
 
+def test_defaults_that_change_after_the_copy_do_not_change_the_run() -> None:
+    world = with_template(run(), workflow={"image": "ingest:1.4", "tasks": [container("load")]})
+    (copied,) = world.plan().actions
+    world.api.act(copied, world.now)
+    world.api.namespace = NamespaceFacts(defaults='{"timeout": "2h"}')
+    world.settle()
+    assert world.pods
+    assert world.stored.spec.defaults is None
+
+
 def test_a_run_in_a_run_gets_the_finalizer_with_the_copy() -> None:
     parent = {"workflow": "outer", "taskRun": "outer-a", "uid": "u", "attempt": 1, "depth": 1, "root": "r"}
     world = with_template(run(parent=parent), workflow={"image": "ingest:1.4", "tasks": [container("load")]})
