@@ -83,13 +83,15 @@ class WorkflowMemory:
             raise GraphNotBuiltError
         return self.graph
 
-    def drop_momentary_answers(self, taskruns: Iterable[TaskRun]) -> None:
-        """Forget what holds for one pass only: whether an object exists or may be used, a template, what is archived.
-
-        Beyond a limit, the values of `retries.when` that decide none of the TaskRuns are forgotten as well: unlimited
-        retries evaluate without end. The limit is twice what is kept, so that few passes look at all TaskRuns.
-        """
+    def drop_momentary_answers(self) -> None:
+        """Forget what holds for one pass: whether an object exists or may be used, a template, what is archived."""
         self.answers = {need: answer for need, answer in self.answers.items() if not isinstance(answer, _MOMENTARY)}
+
+    def drop_old_answers(self, taskruns: Iterable[TaskRun]) -> None:
+        """Forget, beyond a limit, the values of `retries.when` that decide none of the TaskRuns.
+
+        Unlimited retries evaluate without end. The limit is twice what is kept: few passes look at all TaskRuns.
+        """
         if sum(map(retry_rules.is_of_retries, self.answers)) > self.retry_answers_max:
             live = retry_rules.live_evaluations(taskruns)
             self.answers = {
@@ -136,11 +138,13 @@ class WorkflowReconciler:
     async def _reconcile(self, key: Key, memory: WorkflowMemory) -> float | None:
         """One pass. Returns when the next one is due unless a change comes first; None leaves it to changes."""
         started = self._clock.monotonic()
+        memory.drop_momentary_answers()  # also those of a pass that failed
         decision = await self._decide(key, memory)
         if decision is None:
             return None
         snapshot, decided = decision
-        memory.drop_momentary_answers(snapshot.taskruns.values())
+        memory.drop_momentary_answers()
+        memory.drop_old_answers(snapshot.taskruns.values())
         if snapshot.workflow.status.completion_time is not None:
             memory.graph = None  # it refers to a copy of the spec, and finished runs are kept for days
         # It depends on the size and not on the duration of the plan, which on a busy machine others determine.

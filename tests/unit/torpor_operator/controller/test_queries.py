@@ -61,7 +61,7 @@ async def test_tasks_may_use_an_account_with_the_mark_alone() -> None:
 
 def test_each_pass_asks_for_the_mark_of_an_account_again() -> None:
     memory = WorkflowMemory(answers={ReadAccount("ns", "deployer"): AccountUse.ALLOWED})
-    memory.drop_momentary_answers(())
+    memory.drop_momentary_answers()
     assert memory.answers == {}
 
 

@@ -112,7 +112,7 @@ def test_values_that_decide_no_taskrun_are_forgotten_beyond_a_limit() -> None:
     live = next(iter(retry_rules.live_evaluations([world.run("a")])))
     former = [_evaluation(code) for code in range(76, 76 + 5_001)]
     memory = WorkflowMemory(answers=dict.fromkeys([live, *former], Value(json=True)))
-    memory.drop_momentary_answers([world.run("a")])
+    memory.drop_old_answers([world.run("a")])
     assert list(memory.answers) == [live]
 
 
@@ -124,7 +124,7 @@ def test_values_that_decide_taskruns_are_kept_beyond_the_limit() -> None:
         for code in range(5_001)
     ]
     memory = WorkflowMemory(answers=dict.fromkeys(map(_evaluation, range(5_001)), Value(json=True)))
-    memory.drop_momentary_answers(runs)
+    memory.drop_old_answers(runs)
     assert len(memory.answers) == 5_001
     assert memory.retry_answers_max == 10_002
 
