@@ -8,6 +8,9 @@ from torpor_operator.model.actions import DeleteTaskRun, PatchTaskRun
 from torpor_operator.taskrun import containers, step
 from torpor_operator.taskrun.step import Step, TaskRunView, combine
 
+_ENDED_BY_OPERATOR = frozenset({Reason.TIMEOUT, Reason.LAUNCH_FAILED, Reason.IMAGE_PULL_FAILED})
+"""Reasons of an attempt whose pod was deleted with it, or is to be."""
+
 
 def delete_for_rerun(view: TaskRunView) -> Step:
     """Delete a TaskRun that is to be created again, after its pods."""
@@ -71,9 +74,9 @@ def blocked_by_node(view: TaskRunView) -> str:
 
 
 def delete_lingering_pods(view: TaskRunView) -> Step:
-    """Delete pods that outlive their TaskRun: soon after a cancellation or timeout, else after a longer grace."""
+    """Delete pods that outlive their TaskRun: soon if the operator ended it, else after a longer grace."""
     status, settings = view.taskrun.status, view.settings
-    stopped = status.state is State.CANCELLED or status.reason == Reason.TIMEOUT
+    stopped = status.state is State.CANCELLED or status.reason in _ENDED_BY_OPERATOR
     grace = settings.former_pod_grace if stopped else settings.finished_pod_grace
     return step.delete_after_grace(view, view.pods, since=status.completion_time, grace=grace)
 

@@ -7,6 +7,7 @@ What the API server refuses is reported on the object; what fails otherwise is l
 import asyncio
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import assert_never
@@ -152,9 +153,7 @@ class WorkflowExecutor:
             case RemovePodFinalizer():
                 await self.pods.remove_finalizer(action)
             case PatchTaskRun():
-                await self._taskruns.patch(action)
-                for ended in action.ended_pods:
-                    await self._api.delete(PODS, ended.namespace, ended.name, uid=ended.uid)
+                await self._patch_taskrun(action)
             case ResumeRun():
                 await self._workflows.resume(workflow)
             case SetFinalizers():
@@ -177,6 +176,14 @@ class WorkflowExecutor:
                 await self._post(workflow, action)
             case _:
                 assert_never(action)
+
+    async def _patch_taskrun(self, action: PatchTaskRun) -> None:
+        await self._taskruns.patch(action)
+        for ended in action.ended_pods:
+            if not self._writer.is_leader():  # again, since the patch may have taken long
+                raise NotLeadingError
+            with suppress(errors.LostRace, errors.Conflict, errors.NotFound):
+                await self._api.delete(PODS, ended.namespace, ended.name, uid=ended.uid)
 
     async def _create_taskrun(self, workflow: Workflow, action: CreateTaskRun) -> None:
         try:
