@@ -93,7 +93,7 @@ def _end_triggers_in_time() -> None:
             return run_trigger(trigger, instance)
         try:
             return run_trigger(_TimedTrigger(trigger, message.trigger_timeout.total_seconds()), instance)
-        except TimeoutError:
+        except _TriggerTimeoutError:
             message.next_method, message.next_kwargs = "__fail__", {"error": "Trigger timeout"}
             return None
 
@@ -101,15 +101,27 @@ def _end_triggers_in_time() -> None:
     dag._run_inline_trigger = run_in_time  # noqa: SLF001
 
 
+class _TriggerTimeoutError(Exception):
+    """The deferral has lasted for its timeout. A trigger may raise TimeoutError for reasons of its own."""
+
+
 class _TimedTrigger:
-    """Gives the first event of a trigger, or raises TimeoutError."""
+    """Gives the first event of a trigger, if it has one, or raises _TriggerTimeoutError."""
 
     def __init__(self, trigger: Any, seconds: float) -> None:
         self._trigger = trigger
         self._seconds = seconds
 
     async def run(self) -> AsyncIterator[Any]:
-        yield await asyncio.wait_for(anext(self._trigger.run()), self._seconds)
+        try:
+            async with asyncio.timeout(self._seconds) as limit:
+                event = await anext(self._trigger.run(), None)
+        except TimeoutError:
+            if limit.expired():
+                raise _TriggerTimeoutError from None
+            raise
+        if event is not None:
+            yield event
 
 
 def _run_first_dag() -> None:

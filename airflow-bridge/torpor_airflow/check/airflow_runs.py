@@ -10,17 +10,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from torpor_local.options import LocalRunError
+
 from torpor_airflow.check import airflow_process
 
+_LOG_SHOWN = 2000
+"""Characters of the log that an error shows."""
 _OWN = ("_AIRFLOW__AS_LIBRARY", "AIRFLOW__")
 
 
 class AirflowProcess:
     """Runs one DAG after the other."""
 
-    def __init__(self, process: "subprocess.Popen[str]", dags: Path) -> None:
+    def __init__(self, process: "subprocess.Popen[str]", dags: Path, log: Path) -> None:
         self._process = process
         self._dags = dags
+        self._log = log
         self._is_ready = False
 
     def place(self, files: Iterable[Path]) -> None:
@@ -31,10 +36,11 @@ class AirflowProcess:
             shutil.copy(file, self._dags)
 
     def wait(self) -> None:
-        """Wait until Airflow can run DAGs. It uses the DAG folder itself before."""
-        if not self._is_ready:
-            self._read_line()
-            self._is_ready = True
+        """Wait until Airflow can run DAGs. It uses the DAG folder itself before. Raises LocalRunError."""
+        if not self._is_ready and not self._read_line():
+            log = self._log.read_text(errors="replace")[-_LOG_SHOWN:]
+            raise LocalRunError(f"Airflow did not start: {log}")
+        self._is_ready = True
 
     def test(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the outcome of a DAG, with `error` if there is none."""
@@ -63,7 +69,7 @@ def started(home: Path, log: Path, own: Mapping[str, str]) -> Iterator[AirflowPr
         env={**variables(os.environ, home), **own},
     )
     try:
-        yield AirflowProcess(process, dags)
+        yield AirflowProcess(process, dags, log)
     finally:
         process.terminate()
         process.wait()

@@ -1,6 +1,7 @@
 """Checks a converted DAG: one run in Torpor, one in Airflow at the same logical date, and what differs."""
 
 import asyncio
+import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -64,7 +65,8 @@ def tools(folder: Path, variables: Mapping[str, str] = _NO_VARIABLES) -> Iterato
     home, startup = folder / "airflow", folder / "startup"
     startup.mkdir()
     (startup / "sitecustomize.py").write_text(repeatable.STARTUP_CODE)
-    own = {**variables, "AIRFLOW_HOME": str(home), "PYTHONPATH": str(startup)}
+    path = os.pathsep.join(filter(None, (str(startup), os.environ.get("PYTHONPATH"))))
+    own = {**variables, "AIRFLOW_HOME": str(home), "PYTHONPATH": path}
     log = folder / "airflow.log"
     with prefork.started(folder, own) as python, airflow_runs.started(home, log, own) as airflow:
         yield CheckTools(airflow=airflow, python=python, folder=folder / "runs")
@@ -81,7 +83,10 @@ def check(
     dag = next(each for each in file.dags if each.dag_id == conversion.dag_id)
     conf = required_params.samples({name: dag.params.get_param(name) for name in dag.params})
     needed = _with_started(file, conversion, converted)
-    tools.airflow.wait()
+    try:
+        tools.airflow.wait()
+    except LocalRunError as error:
+        return CheckedDag(dag_id=dag.dag_id, problem=str(error))
     tools.airflow.place({each.path for each, _ in needed})
     documents = [*sources, *(one.documents[0] for _, one in needed)]
     options = local_runs.options(tools.folder / conversion.dag_id, tools.python, {})

@@ -42,13 +42,7 @@ server.sendall(request)
 signal.signal(signal.SIGTERM, lambda *_: server.send(b"T"))  # within the request it would be part of it
 if ended:
     server.send(b"T")
-answer = b""
-while not answer:
-    try:
-        answer = server.recv(16) or b"137"
-    except InterruptedError:
-        continue
-sys.exit(int(answer))
+sys.exit(int(server.recv(16) or b"137"))
 """
 
 
