@@ -16,6 +16,14 @@ for image; do
     fi
     # shellcheck disable=SC2086  # these are several words
     "${COSIGN:-cosign}" verify ${COSIGN_OPTIONS:?"says whose signature counts"} "$image" >/dev/null
-    grep -q "'$digest'" "$policy" || sed -i "s/^      ]\$/      , '$digest'\n&/" "$policy"
+    if ! grep -q "^ *, '$digest'\$" "$policy"; then
+        awk -v line="      , '$digest'" '/^ *]$/ && !added {print line; added = 1} {print} END {exit !added}' "$policy" >"$policy.new" || {
+            rm -f "$policy.new"
+            echo "$policy: no line that ends the list of digests" >&2
+            exit 1
+        }
+        cat "$policy.new" >"$policy"
+        rm "$policy.new"
+    fi
     echo "$image: verified"
 done
