@@ -65,6 +65,12 @@ class FakeCluster:
         self._server.server_close()
         self._thread.join()
 
+    def record(self, path: str) -> None:
+        """Note a request, and wake those that wait for one."""
+        with self.changed:
+            self.requests.append(path)
+            self.changed.notify_all()
+
     def kubeconfig(self, folder: Path) -> Path:
         """A kubeconfig of a user with a token, in namespace NAMESPACE."""
         path = folder / "kubeconfig"

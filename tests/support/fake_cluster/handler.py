@@ -34,7 +34,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         parts = urlsplit(self.path)
         query = {key: values[0] for key, values in parse_qs(parts.query).items()}
-        self.cluster.requests.append(self.path)
+        self.cluster.record(self.path)
         if parts.path.startswith(PROXY):
             self._archive(parts.path.removeprefix(PROXY).split("/"), query)
         else:
@@ -86,7 +86,7 @@ class Handler(BaseHTTPRequestHandler):
             self._json({"kind": "Status", "status": "Success"})
 
     def _body(self) -> Object:
-        self.cluster.requests.append(self.path)
+        self.cluster.record(self.path)
         document: Object = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         return document
 
