@@ -138,12 +138,13 @@ class WorkflowReconciler:
     async def _reconcile(self, key: Key, memory: WorkflowMemory) -> float | None:
         """One pass. Returns when the next one is due unless a change comes first; None leaves it to changes."""
         started = self._clock.monotonic()
-        memory.drop_momentary_answers()  # also those of a pass that failed
-        decision = await self._decide(key, memory)
+        try:
+            decision = await self._decide(key, memory)
+        finally:
+            memory.drop_momentary_answers()  # a pass that failed asks again as well
         if decision is None:
             return None
         snapshot, decided = decision
-        memory.drop_momentary_answers()
         memory.drop_old_answers(snapshot.taskruns.values())
         if snapshot.workflow.status.completion_time is not None:
             memory.graph = None  # it refers to a copy of the spec, and finished runs are kept for days
