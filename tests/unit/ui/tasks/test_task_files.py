@@ -60,7 +60,7 @@ async def test_a_file_that_is_not_there_is_a_404(cluster: MadeUpApi, page: Brows
 
 
 @pytest.mark.attack
-async def test_a_download_that_nobody_reads_ends(
+async def test_a_download_ends_if_its_client_reads_nothing(
     cluster: MadeUpApi, page: Browser, run: Object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(event_stream, "WRITE_SECONDS", 0.2)
