@@ -4,10 +4,13 @@ import asyncio
 import gc
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
 
-from torpor_triggerer.isolation.watchdog import BlockListener, LoopBlock, LoopMonitor, Watchdog
+import pytest
+from torpor_triggerer.isolation import watchdog
+from torpor_triggerer.isolation.watchdog import TICK, BlockListener, GcPauses, LoopBlock, LoopMonitor, Watchdog
 from torpor_triggerer.usercode import attribution
 from torpor_triggerer.usercode.attribution import Attribution
 
@@ -20,18 +23,6 @@ class OversleepingTrigger:
     async def computes(self) -> None:
         await asyncio.sleep(0.01)
         sum(range(50_000_000))
-
-    async def is_in_the_way_of_the_collector(self) -> None:
-        await asyncio.sleep(0.01)
-        for phase in ("start", "stop"):
-            for note in gc.callbacks:
-                note(phase, {})
-            time.sleep(0.6 if phase == "start" else 0.0)  # noqa: ASYNC251 - as a collection of a million objects
-
-    async def is_busy(self) -> None:
-        for _ in range(100):
-            time.sleep(0.001)  # noqa: ASYNC251 - that is the point
-            await asyncio.sleep(0)
 
 
 def mark(subject: object) -> Attribution:
@@ -97,58 +88,91 @@ async def test_code_in_c_that_lets_no_thread_run_is_named_when_it_is_over() -> N
     assert [block.sight.mark.subject for block in ended] == [trigger]
 
 
+def monitor(began: list[LoopBlock]) -> LoopMonitor:
+    listener = BlockListener(began=began.append, ended=lambda _: None)
+    return LoopMonitor(asyncio.get_running_loop(), threading.get_ident(), listener)
+
+
+def kept(pulse: LoopMonitor, times: list[float], *, paused: bool = False) -> None:
+    """The loop asked at the first of these moments and looked at in the others, while one step keeps it."""
+
+    def looks() -> None:
+        for now in times:
+            pulse.check(now, paused=paused)
+
+    attribution.call(mark(1), looks)
+
+
 async def test_a_garbage_collection_is_not_blamed_on_the_running_trigger() -> None:
     began: list[LoopBlock] = []
-    async with watching(began, []):
-        trigger = OversleepingTrigger()
-        await attribution.running(mark(trigger), trigger.is_in_the_way_of_the_collector())
-        assert began == []
-        await attribution.running(mark(trigger), trigger.sleeps())
-        await until(lambda: bool(began))
+    pulse = monitor(began)
+    now = time.monotonic()
+    kept(pulse, [now + tick * TICK for tick in range(20)], paused=True)
+    assert began == []
+    kept(pulse, [now + 1 + tick * TICK for tick in range(20)])
     assert len(began) == 1
+
+
+@pytest.mark.parametrize(
+    ("phases", "asked_at", "paused"),
+    [
+        ([], 9, False),
+        ([("start", 9)], 9.01, False),
+        ([("start", 9)], 9.06, True),
+        ([("start", 9), ("stop", 9.01)], 9.02, False),
+        ([("start", 9), ("stop", 9.6)], 9.61, True),
+        ([("start", 7), ("stop", 7.6)], 9, False),
+        ([("stop", 9)], 9.1, False),
+    ],
+)
+def test_a_long_collection_is_a_pause(
+    phases: list[tuple[str, float]], asked_at: float, paused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(watchdog, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    pauses = GcPauses()
+    for phase, clock.now in phases:
+        pauses.note(phase, {})
+    clock.now = asked_at
+    assert pauses.since(8) == paused
+
+
+async def test_a_running_watchdog_hears_of_collections() -> None:
+    async with watching([], []):
+        heard = [callback for callback in gc.callbacks if getattr(callback, "__func__", None) is GcPauses.note]
+        assert len(heard) == 1
+    assert heard[0] not in gc.callbacks
 
 
 async def test_a_loop_that_is_only_busy_blames_no_trigger() -> None:
     began: list[LoopBlock] = []
-    async with watching(began, []):
-        await asyncio.gather(
-            *(attribution.running(mark(number), OversleepingTrigger().is_busy()) for number in range(10))
-        )
+    pulse = monitor(began)
+    now = time.monotonic()
+    for tick in range(100):
+        kept(pulse, [now + tick * TICK])
+        await asyncio.sleep(0)
     assert began == []
 
 
 async def test_many_short_calls_in_one_step_blame_no_class() -> None:
     began: list[LoopBlock] = []
-    async with watching(began, []):
-        for number in range(100):
-            attribution.call(mark(number), lambda: time.sleep(0.005))
+    pulse = monitor(began)
+    now = time.monotonic()
+    for tick in range(100):
+        kept(pulse, [now + tick * TICK])
     assert began == []
-
-
-@contextmanager
-def kept(pulse: LoopMonitor, times: list[float]) -> Iterator[None]:
-    """The loop asked at the first of these moments and looked at in the others, while one step keeps it."""
-
-    def looks() -> None:
-        for now in times:
-            pulse.check(now)
-
-    attribution.call(mark(1), looks)
-    yield
 
 
 async def test_a_paused_process_is_not_blamed_on_a_trigger() -> None:
     began: list[LoopBlock] = []
-    pulse = LoopMonitor(
-        asyncio.get_running_loop(), threading.get_ident(), BlockListener(began=began.append, ended=lambda _: None)
-    )
+    pulse = monitor(began)
     now = time.monotonic()
-    with kept(pulse, [now, now + 60, now + 60.05]):
-        assert began == []
-    with kept(pulse, [now + 60.1, now + 60.15, now + 60.2, now + 60.29]):
-        assert began == []
-    with kept(pulse, [now + 60.3, now + 60.4, now + 60.55]):
-        assert [round(block.seconds, 2) for block in began] == [0.25]
+    kept(pulse, [now, now + 60, now + 60.05])
+    assert began == []
+    kept(pulse, [now + 60.1, now + 60.15, now + 60.2, now + 60.29])
+    assert began == []
+    kept(pulse, [now + 60.3, now + 60.4, now + 60.55])
+    assert [round(block.seconds, 2) for block in began] == [0.25]
 
 
 async def test_a_closed_loop_is_no_longer_monitored() -> None:
