@@ -72,6 +72,19 @@ async def test_the_palette_finds_views_and_runs(open_view: OpenView) -> None:
     await expect(window.page.get_by_role("heading", name="big-load")).to_be_visible(timeout=30_000)
 
 
+PRESS_AND_READ_FOCUS = """async () => {
+    document.dispatchEvent(new KeyboardEvent("keydown", { key: "k", ctrlKey: true, bubbles: true, cancelable: true }));
+    for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
+    return document.activeElement.getAttribute("role");
+}"""
+
+
+async def test_the_palette_has_the_focus_before_the_next_key(open_view: OpenView) -> None:
+    window = await open_view("runs")
+    await expect(rows(window).nth(1)).to_be_visible(timeout=30_000)
+    assert await window.page.evaluate(PRESS_AND_READ_FOCUS) == "combobox"
+
+
 async def test_the_chosen_theme_outlives_a_reload(open_view: OpenView) -> None:
     window = await open_view("runs")
     await expect(rows(window).nth(1)).to_be_visible(timeout=30_000)

@@ -1,6 +1,7 @@
-/** A modal dialog: the browser's own, which keeps the focus inside and closes on Escape. */
+/** A modal dialog: the browser's own, which keeps the focus inside and closes on Escape.
+ * It takes the focus before the next key is handled: an effect after the paint would lose what is typed until then. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { t } from "../texts.en.ts";
 import { Button } from "./basics.tsx";
 
@@ -8,7 +9,7 @@ export interface DialogProps { title: string; onClose: () => void; children: Com
 
 export function Dialog({ title, onClose, children, footer, kind = "plain" }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const dialog = element.current;
     dialog?.showModal();
     return () => dialog?.close();
