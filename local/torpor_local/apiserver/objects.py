@@ -114,6 +114,8 @@ class ObjectRegistry:
         after["metadata"] = cloned(after["metadata"]) | {
             key: before["metadata"][key] for key in _KEPT if key in before["metadata"]
         }
+        if after["metadata"].get("managedFields") == [{}]:  # as the API server: it ends the record
+            del after["metadata"]["managedFields"]
         if after.get("spec") != before.get("spec"):
             after["metadata"]["generation"] += 1
         if after == before:

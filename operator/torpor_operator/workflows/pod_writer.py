@@ -28,6 +28,8 @@ from torpor_operator.workflows.created_taskruns import CreatedTaskRuns
 _PERMANENT = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY})
 """Errors that the author can fix and a retry cannot. 400 is an invalid quantity or a field of another type."""
 _NO_ROLE = "cannot create resource"  # a new API server refuses everything until it has read the roles
+_NO_MANAGED_FIELDS: Object = {"op": "add", "path": "/metadata/managedFields", "value": [{}]}
+"""Ends the record of who set which field of the pod: later writes, also of kubelets, cost less without it (ADR 0088)."""
 _SET_UP = "; manifests/namespace sets up a namespace for workflows"
 
 
@@ -143,7 +145,8 @@ class PodWriter:
         """Remove our scheduling gate. A `test` operation keeps the gates of others."""
         seen = [{"name": gate} for gate in action.gates]
         kept = [{"name": gate} for gate in action.gates if gate != constants.POD_GATE]
-        await self._patch_pod(action, "/spec/schedulingGates", seen, kept, _outcome_max(action))
+        further = [_NO_MANAGED_FIELDS, *_outcome_max(action)]
+        await self._patch_pod(action, "/spec/schedulingGates", seen, kept, further)
 
     async def remove_finalizer(self, action: RemovePodFinalizer) -> None:
         """Remove our finalizer, and likewise keep those of others."""
