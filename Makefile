@@ -21,7 +21,7 @@ CODE := libraries crds operator triggerer archive cli worker-image local ui/torp
 # The tests start hundreds of Python processes. Each would compile all modules if none may store the bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help airflow-venv airflow-test airflow-examples airflow-triggers bench-airflow tools faults soak upgrade-test upgrade-test-cluster try version wheels wheel-test release-check release-lock release-images release-push release-sign release-verify release-files release-compare release-login release-publish docs-version audit demo docs prose test test-long ui ui-test venv fmt lint type unit integration kueue kueue-cluster attacks fuzz e2e generate verify bench bench-attacks \
+.PHONY: help airflow-venv airflow-test airflow-examples airflow-kind airflow-triggers bench-airflow tools faults soak upgrade-test upgrade-test-cluster try version wheels wheel-test release-check release-lock release-images release-push release-sign release-verify release-files release-compare release-login release-publish docs-version audit demo docs prose test test-long ui ui-test venv fmt lint type unit integration kueue kueue-cluster attacks fuzz e2e generate verify bench bench-attacks \
 	bench-archive bench-argo bench-chain bench-child-runs bench-cli bench-failover bench-guard bench-install bench-logs bench-metrics bench-objects bench-reduce bench-run bench-scale bench-schedules bench-sensors bench-start bench-startup \
 	bench-files bench-structure bench-triggerer bench-ui bench-ui-browser bench-views bench-workflow bench-writes mutants cli chart images runtime-folder manifest sbom uninstall load cluster kubeconfig \
 	cluster-down control-plane \
@@ -335,6 +335,9 @@ airflow-test: airflow-venv ## the types and tests of the Airflow bridge, in an e
 airflow-examples: airflow-venv ## convert and check the example DAGs of Airflow, and write docs/reference/airflow-examples.md; an interrupted run goes on
 	cd airflow-bridge && ../.tools/airflow/bin/python -m torpor_airflow.check.examples \
 	  --keep ../build/airflow-examples.jsonl --into ../docs/reference/airflow-examples.md
+
+airflow-kind: venv ## DAGs of Airflow in real pods, with system tests of its providers, on the cluster of make demo: 10 minutes
+	$(BIN)/pytest -q -m long tests/e2e/airflow
 
 airflow-triggers: airflow-venv ## write docs/reference/airflow-triggers.md: what each installed trigger class of Airflow needs
 	cd airflow-bridge && ../.tools/airflow/bin/python -m torpor_airflow.triggers.page ../docs/reference/airflow-triggers.md

@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,13 @@ class _Unseen:
         pass
 
 
-async def play(folder: Path, *tasks: Mapping[str, Any], python: str = sys.executable, **spec: Any) -> LocalRunOutcome:
+async def play(
+    folder: Path,
+    *tasks: Mapping[str, Any],
+    python: str = sys.executable,
+    templates: Sequence[Mapping[str, Any]] = (),
+    **spec: Any,
+) -> LocalRunOutcome:
     """Return how a run with these tasks ended, whose pods this interpreter runs."""
     workflow = {
         "apiVersion": "torpor.dev/v1alpha1",
@@ -29,7 +35,7 @@ async def play(folder: Path, *tasks: Mapping[str, Any], python: str = sys.execut
     }
     options = Options(folder=folder / "run", python=python, working_directory=folder, triggers=RULE)
     async with asyncio.timeout(SECONDS_MAX):
-        return await engine.play([workflow], options, _Unseen())
+        return await engine.play([*templates, workflow], options, _Unseen())
 
 
 def statuses(outcome: LocalRunOutcome) -> dict[str, dict[str, Any]]:

@@ -120,7 +120,7 @@ def partial() -> tuple[int, dict[str, dict[str, Any]], str]:
         "not converted: fetch: queue gpu",
         "note: fetch: priority_weight",
         "note: fetch: connection reports: add AIRFLOW_CONN_REPORTS",
-        "not converted: other: it waits for another DAG at the same logical date",
+        "note: other: it waits for the run of the Schedule orders at its time",
         "not converted: next: a template in conf",
         "not converted: partial_etl: argument on_failure_callback of the DAG",
         "not converted: partial_etl: an interval of 5:00:00",

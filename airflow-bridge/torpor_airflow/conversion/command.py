@@ -1,6 +1,7 @@
 """The command `torpor from-airflow`: DAG files as WorkflowTemplates and Schedules."""
 
 import argparse
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,12 +9,13 @@ from typing import Any
 
 import yaml
 
-from torpor_airflow.conversion import dag_file, documents, finding
+from torpor_airflow.conversion import dag_file, documents, finding, schedule
 from torpor_airflow.conversion.dag_file import DagFile
 from torpor_airflow.conversion.documents import ConversionTarget, DagConversion
 from torpor_airflow.dag_module import DagFileError
 
 WHOLE, PARTIAL, INVALID = 0, 1, 2
+_CONNECTION = re.compile(r"(?P<id>[A-Za-z0-9_.-]+)=(?P<reference>[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9_.-]+)")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +27,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--config-map", default="airflow-dags", help="ConfigMap for the DAG files, which the tasks mount"
     )
+    parser.add_argument(
+        "--connection",
+        action="append",
+        default=[],
+        metavar="ID=SECRET/KEY",
+        help="the Secret of a connection, for pods and waits; may repeat",
+    )
     parser.add_argument("--in-image", action="store_true", help="the image has the DAG files: write no ConfigMap")
     parser.add_argument("--check", action="store_true", help="run both, and compare the states and the results")
 
@@ -32,13 +41,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(parsed: argparse.Namespace) -> int:
     """Print the documents, and on stderr what is not in them. 0: whole, 1: something is lost, 2: not a DAG file."""
     try:
+        connections = parse_connections(parsed.connection)
         files = [dag_file.read(name) for name in parsed.files]
         texts = {} if parsed.in_image else dag_file.source(files)
-    except DagFileError as error:
+    except (DagFileError, ValueError) as error:
         sys.stderr.write(f"torpor from-airflow: {error}\n")
         return INVALID
     target = ConversionTarget(
-        image=parsed.image, pool=parsed.pool, config_map="" if parsed.in_image else parsed.config_map
+        image=parsed.image,
+        pool=parsed.pool,
+        config_map="" if parsed.in_image else parsed.config_map,
+        connections=connections,
     )
     converted = convert(files, target, parsed.dag)
     sources = [config_map(parsed.config_map, texts)] if texts else []
@@ -47,6 +60,17 @@ def run(parsed: argparse.Namespace) -> int:
         report(file, one)
     is_same = not parsed.check or _check(converted, sources)
     return WHOLE if is_same and all(one.is_whole for _, one in converted) else PARTIAL
+
+
+def parse_connections(given: Sequence[str]) -> Mapping[str, str]:
+    """Return `SECRET/KEY` by connection. Raises ValueError for a text of another form."""
+    connections = {}
+    for text in given:
+        match = _CONNECTION.fullmatch(text)
+        if match is None:
+            raise ValueError(f"--connection {text!r:.100}: write ID=SECRET/KEY, such as reports=report-server/uri")
+        connections[match["id"]] = match["reference"]
+    return connections
 
 
 def config_map(name: str, texts: Mapping[str, str]) -> Mapping[str, Any]:
@@ -88,9 +112,10 @@ def convert(
     files: Sequence[DagFile], target: ConversionTarget, only: Sequence[str] = ()
 ) -> Sequence[tuple[DagFile, DagConversion]]:
     """Return the conversions of all DAGs of the files, or of those with these ids."""
-    made_by = documents.producers([dag for file in files for dag in file.dags])
+    dags = [dag for file in files for dag in file.dags]
+    made_by, known = documents.producers(dags), {dag.dag_id: schedule.ticks(dag) for dag in dags}
     return [
-        (file, documents.convert(dag, file.module, target, made_by))
+        (file, documents.convert(dag, file.module, target, made_by, known))
         for file in files
         for dag in file.dags
         if not only or dag.dag_id in only

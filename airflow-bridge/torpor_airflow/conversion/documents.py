@@ -1,26 +1,31 @@
 """A DAG as a WorkflowTemplate and a Schedule."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from torpor_airflow.conversion import mapping, names, params, schedule, tasks
 from torpor_airflow.conversion.finding import ConversionFinding
-from torpor_airflow.conversion.schedule import AssetProducer, Producers
+from torpor_airflow.conversion.replacements import OtherDags
+from torpor_airflow.conversion.schedule import AssetProducer, DagTicks, Producers
 
 API_VERSION = "torpor.dev/v1alpha1"
 PYTHON = "torpor_airflow.operators:AirflowOperator"
 _DAG_CALLBACKS = ("on_success_callback", "on_failure_callback", "deadline")
-_INTERVAL_TIMETABLES = {"CronDataIntervalTimetable", "DeltaDataIntervalTimetable"}
+_NO_DAGS: Mapping[str, DagTicks] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversionTarget:
-    """Where the tasks run: their image, the pool of their waits, and the ConfigMap with their files, if any."""
+    """Where the tasks run: their image, the pool of their waits, and the ConfigMap with their files, if any.
+
+    `connections`: `SECRET/KEY` by connection.
+    """
 
     image: str
     pool: str
     config_map: str = ""
+    connections: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,15 +53,17 @@ def producers(dags: Sequence[Any]) -> Producers:
     return found
 
 
-def convert(dag: Any, module: str, target: ConversionTarget, made_by: Producers) -> DagConversion:
-    """Return the documents of a DAG of a module."""
+def convert(
+    dag: Any, module: str, target: ConversionTarget, made_by: Producers, known: Mapping[str, DagTicks] = _NO_DAGS
+) -> DagConversion:
+    """Return the documents of a DAG of a module. `known` are the DAGs of the conversion."""
     name = names.object_name(dag.dag_id)
     declared, others = params.convert({key: dag.params.get_param(key) for key in dag.params})
     findings = [
         ConversionFinding(subject=dag.dag_id, text=f"param {each}: set it in the param conf", is_loss=False)
         for each in others
     ]
-    workflow, task_findings = _workflow(dag, module, target, declared)
+    workflow, task_findings = _workflow(dag, module, target, declared, known)
     findings += [*_dag_findings(dag), *task_findings]
     spec: dict[str, Any] = {"params": declared, "workflow": workflow}
     if dag.description:
@@ -75,14 +82,22 @@ def _document(kind: str, name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _workflow(
-    dag: Any, module: str, target: ConversionTarget, declared: Sequence[Mapping[str, Any]]
+    dag: Any,
+    module: str,
+    target: ConversionTarget,
+    declared: Sequence[Mapping[str, Any]],
+    known: Mapping[str, DagTicks],
 ) -> tuple[dict[str, Any], Sequence[ConversionFinding]]:
     operators = list(dag.topological_sort())
     found = tasks.DagTasks(operators=operators, names=names.task_names(dag.task_ids), nodes=tasks.nodes(operators))
-    converter = tasks.TaskConverter(found)
+    converter = tasks.TaskConverter(
+        found, known_connections=target.connections.keys(), other_dags=OtherDags(own=schedule.ticks(dag), known=known)
+    )
     workflow: dict[str, Any] = {"image": target.image, "triggerPool": target.pool}
     if target.config_map:
         workflow["source"] = {"configMap": target.config_map}
+    if target.connections:
+        workflow["defaults"] = {"pod": {"env": [*_variables(target.connections)]}}
     if dag.max_active_tasks:
         workflow["parallelism"] = min(int(dag.max_active_tasks), 10_000)
     if dag.dagrun_timeout is not None:
@@ -96,18 +111,27 @@ def _workflow(
     if groups:
         workflow["groups"] = groups
     if any(each.get("use") for each in converted):
-        workflow["bodies"] = {tasks.BODY: {"python": PYTHON, "args": _args(dag, module, declared)}}
+        workflow["bodies"] = {tasks.BODY: {"python": PYTHON, "args": _args(dag, module, declared, target)}}
     return {**workflow, "tasks": converted}, converter.findings
 
 
-def _args(dag: Any, module: str, declared: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _variables(connections: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
+    """Yield the variables of the pods in which Airflow finds its connections."""
+    for name, reference in sorted(connections.items()):
+        secret, _, key = reference.partition("/")
+        yield {"name": f"AIRFLOW_CONN_{name.upper()}", "valueFrom": {"secretKeyRef": {"name": secret, "key": key}}}
+
+
+def _args(dag: Any, module: str, declared: Sequence[Mapping[str, Any]], target: ConversionTarget) -> dict[str, Any]:
     """Return the arguments that all operators have."""
     args: dict[str, Any] = {"dag": f"{module}:{dag.dag_id}", "logical_date": "${run.at}", "conf": "${params.conf}"}
     own = [str(each["name"]) for each in declared if each["name"] != "conf"]
     if own:
         args["params"] = {name: f"${{params.{name}}}" for name in own}
-    if type(dag.timetable).__name__ in _INTERVAL_TIMETABLES:
+    if schedule.ticks(dag).has_intervals:
         args["scheduled"] = "${run.schedule != null}"
+    if target.connections:
+        args["connections"] = dict(sorted(target.connections.items()))
     return args
 
 

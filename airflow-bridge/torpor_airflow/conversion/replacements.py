@@ -1,10 +1,11 @@
 """Operators that need Airflow itself, and what Torpor has instead of them. It reads attributes of operators."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from torpor_airflow.conversion import names, operator_kind
+from torpor_airflow.conversion.schedule import DagTicks
 
 _NOTHING: Mapping[str, Any] = {"trigger": {"class": "duration", "kwargs": {"duration": "0s"}}, "result": "null"}
 _HITL = ("HITLOperator", "ApprovalOperator", "HITLEntryOperator", "HITLBranchOperator")
@@ -25,6 +26,14 @@ class TaskBody:
     notes: tuple[str, ...] = field(default=())
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherDags:
+    """The logical dates of the DAG itself, and of each DAG of the conversion by its id."""
+
+    own: DagTicks
+    known: Mapping[str, DagTicks]
+
+
 def find(operator: Any, downstream: Mapping[str, str]) -> TaskBody | None:
     """Return the body of a task that does not run the operator, None if a pod runs it.
 
@@ -43,12 +52,28 @@ def find(operator: Any, downstream: Mapping[str, str]) -> TaskBody | None:
 
 def needs_airflow(operator: Any) -> str | None:
     """Return why an operator cannot run without Airflow, None if it can."""
-    if operator_kind.is_a(operator, "ExternalTaskSensor"):
-        dag_id = operator_kind.field(operator, "external_dag_id")
-        return f"it waits for another DAG at the same logical date; write the trigger workflow for runs of {dag_id}"
     if operator.is_mapped and operator_kind.is_a(operator, "TriggerDagRunOperator", *_HITL):
         return "a mapped operator that needs Airflow's API"
     return None
+
+
+def other_run(operator: Any, dags: OtherDags) -> Iterator[tuple[str, bool]]:
+    """Yield what a sensor for runs of another DAG waits for, and whether that is a loss."""
+    if not operator_kind.is_a(operator, "ExternalTaskSensor"):
+        return
+    if operator_kind.field(operator, "external_task_group_id"):
+        yield "argument external_task_group_id: name the tasks of the group in external_task_ids", True
+    dag_id = operator_kind.field(operator, "external_dag_id")
+    if not isinstance(dag_id, str) or _is_template(dag_id):
+        yield "it waits for a run of the Schedule that has the name of its external_dag_id", False
+        return
+    name, other = names.object_name(dag_id), dags.known.get(dag_id)
+    if other is not None and not other.has_ticks:
+        yield f"it waits for {dag_id}, which no cron source starts: its runs have no logical date", True
+    elif other is not None and other.has_intervals != dags.own.has_intervals:
+        yield f"it waits for {dag_id}, of which one has data intervals and the other has none", True
+    else:
+        yield f"it waits for the run of the Schedule {name} at its time, in its namespace", False
 
 
 def _run(operator: Any) -> TaskBody:
@@ -60,18 +85,35 @@ def _run(operator: Any) -> TaskBody:
     if conf is not None and (not isinstance(conf, Mapping) or _is_template(conf)):
         losses.append("a template in conf; write run.params.conf")
         conf = None
-    lost = [
-        name
-        for name in ("logical_date", "trigger_run_id", "reset_dag_run", "skip_when_already_exists")
-        if getattr(operator, name, None) and not _is_unset(getattr(operator, name))
-    ]
-    losses.extend(f"argument {name}" for name in lost)
+    losses.extend(f"argument {name}" for name in _lost_of_run(operator))
     run: dict[str, Any] = {"templateRef": {"name": names.object_name(str(target))}}
+    notes = []
+    if operator.trigger_run_id and not _is_template(operator.trigger_run_id):
+        run["name"] = names.object_name(operator.trigger_run_id)[:50].strip("-")
+        notes.append(f"the run has the name {run['name']}, which no other Workflow may have")
     if conf:
         run["params"] = {"conf": dict(conf)}
     if not operator.wait_for_completion:
         run["wait"] = False
-    return TaskBody(fields={"run": run}, losses=tuple(losses))
+    return TaskBody(fields={"run": run}, losses=tuple(losses), notes=tuple(notes))
+
+
+def _lost_of_run(operator: Any) -> Iterator[str]:
+    """Yield the arguments of a TriggerDagRunOperator that a task with `run` does not have."""
+    for name in ("logical_date", "run_after", "fail_when_dag_is_paused", "note"):
+        value = getattr(operator, name, None)
+        if value and not _is_unset(value):
+            yield name
+    if operator.trigger_run_id:  # otherwise each run is a new one
+        for name in ("reset_dag_run", "skip_when_already_exists"):
+            if getattr(operator, name, None):
+                yield name
+        if _is_template(operator.trigger_run_id):
+            yield "trigger_run_id"
+    if operator.wait_for_completion:
+        for name, usual in (("allowed_states", ["success"]), ("failed_states", ["failed"])):
+            if [str(getattr(each, "value", each)) for each in getattr(operator, name)] != usual:
+                yield name
 
 
 def _approval(operator: Any, downstream: Mapping[str, str]) -> TaskBody:

@@ -19,6 +19,7 @@ _PRESETS = {
 }
 _CRON = {"CronTriggerTimetable", "CronDataIntervalTimetable", "CronPartitionTimetable"}
 _INTERVAL = {"DeltaTriggerTimetable", "DeltaDataIntervalTimetable"}
+_WITH_DATA_INTERVALS = {"CronDataIntervalTimetable", "DeltaDataIntervalTimetable"}
 _DAY = 86_400
 LABEL_SCHEDULE = "torpor.dev/schedule"
 LABEL_DAG = "airflow-dag"
@@ -47,6 +48,23 @@ class AssetProducer:
     is_scheduled: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DagTicks:
+    """Whether cron sources start the runs of a DAG, and whether a logical date is the start of a data interval."""
+
+    has_ticks: bool
+    has_intervals: bool
+
+
+def ticks(dag: Any) -> DagTicks:
+    """Return what the logical dates of a DAG are."""
+    sources = convert(dag, {}).spec.get("sources") or ()
+    return DagTicks(
+        has_ticks=any("cron" in source for source in sources),
+        has_intervals=type(dag.timetable).__name__ in _WITH_DATA_INTERVALS,
+    )
+
+
 Producers = Mapping[str, Sequence[AssetProducer]]
 """The DAGs that update an asset, by its URI."""
 
@@ -56,8 +74,10 @@ def convert(dag: Any, producers: Producers) -> DagSchedule:
     found = DagSchedule()
     timetable = dag.timetable
     match type(timetable).__name__:
-        case "NullTimetable" | "PartitionedAtRuntime":
+        case "NullTimetable":
             return found
+        case "PartitionedAtRuntime":
+            pass  # only a user or a task starts its runs
         case "OnceTimetable":
             found.notes.append("schedule @once: create a Workflow of the template")
             return found

@@ -1,6 +1,6 @@
 """The tasks of a DAG as tasks of a Workflow: one for each operator, which finds its operator in the DAG file."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import timedelta
@@ -11,6 +11,7 @@ from torpor_wire.enums import TriggerRule
 from torpor_airflow.conversion import context_use, mapping, operator_kind, outcomes, replacements
 from torpor_airflow.conversion.finding import ConversionFinding
 from torpor_airflow.conversion.outcomes import DagNode
+from torpor_airflow.conversion.replacements import OtherDags
 from torpor_airflow.operators.call import XCOM_PREFIX
 
 BODY = "airflow"
@@ -65,8 +66,10 @@ def rule(operator: Any) -> str:
 class TaskConverter:
     """Converts the tasks of one DAG, and collects what has no counterpart."""
 
-    def __init__(self, dag: DagTasks) -> None:
+    def __init__(self, dag: DagTasks, known_connections: Collection[str], other_dags: OtherDags) -> None:
         self._dag = dag
+        self._other_dags = other_dags
+        self._known_connections = known_connections
         self._tolerated = outcomes.may_fail(dag.nodes)
         self._also_after: dict[str, set[str]] = {}
         self.findings: list[ConversionFinding] = []
@@ -123,6 +126,8 @@ class TaskConverter:
         """Return the fields of a task whose pod runs the operator."""
         if (why := replacements.needs_airflow(operator)) is not None:
             self._lose(operator, why)
+        for text, is_loss in replacements.other_run(operator, self._other_dags):
+            self._lose(operator, text, is_loss=is_loss)
         args: dict[str, Any] = {"task": operator.task_id}
         fields: dict[str, Any] = {}
         if operator_kind.chooses(operator) and operator.downstream_task_ids:
@@ -199,7 +204,10 @@ class TaskConverter:
         active = operator_kind.field(operator, "max_active_tis_per_dagrun")
         if active and ("group" in self._group(operator) or operator.is_mapped):
             fields["maxActive"] = int(active)
-        for text, is_loss in (*_unused(operator), *(context_use.findings(operator) if has_pod else ())):
+        for text, is_loss in (
+            *_unused(operator, self._known_connections),
+            *(context_use.findings(operator) if has_pod else ()),
+        ):
             self._lose(operator, text, is_loss=is_loss)
         return fields
 
@@ -228,7 +236,7 @@ def duration(value: timedelta | float) -> str:
     return f"{max(1, round(seconds))}s"
 
 
-def _unused(operator: Any) -> Iterator[tuple[str, bool]]:
+def _unused(operator: Any, known_connections: Collection[str]) -> Iterator[tuple[str, bool]]:
     """Yield what of an operator has no counterpart, and whether that is a loss."""
     for name in _LOST:
         if operator_kind.field(operator, name):
@@ -244,5 +252,6 @@ def _unused(operator: Any) -> Iterator[tuple[str, bool]]:
     if operator_kind.field(operator, "email"):
         yield "email: write notify", True
     for name, value in sorted((vars(operator).get("_BaseOperator__init_kwargs") or {}).items()):
-        if name.endswith("conn_id") and isinstance(value, str):
-            yield f"connection {value}: add AIRFLOW_CONN_{value.upper()} to pod.env, and args.connections", False
+        if name.endswith("conn_id") and isinstance(value, str) and value not in known_connections:
+            added = f"add AIRFLOW_CONN_{value.upper()} to pod.env, and args.connections"
+            yield f"connection {value}: {added}; or convert with --connection {value}=SECRET/KEY", False

@@ -52,10 +52,24 @@ def interval(dag: Any, moment: datetime) -> tuple[datetime, datetime]:
     if type(dag.timetable).__name__ not in _INTERVAL_TIMETABLES:
         return moment, moment
     from airflow.sdk import timezone  # noqa: PLC0415
+
+    found = _timetable(dag).infer_manual_data_interval(run_after=timezone.coerce_datetime(moment))
+    return found.start, found.end
+
+
+def tick(dag: Any, logical_date: datetime) -> datetime:
+    """Return when a Schedule starts the run with this logical date: at the end of its data interval, if it has one."""
+    if type(dag.timetable).__name__ not in _INTERVAL_TIMETABLES:
+        return logical_date
+    from airflow.sdk import timezone  # noqa: PLC0415
+
+    found: datetime = _timetable(dag)._get_next(timezone.coerce_datetime(logical_date))  # noqa: SLF001 - no public form
+    return found
+
+
+def _timetable(dag: Any) -> Any:
     from airflow.serialization.encoders import (  # noqa: PLC0415 - Airflow's core takes seconds to import
         coerce_to_core_timetable,
     )
 
-    timetable = coerce_to_core_timetable(dag.timetable)
-    found = timetable.infer_manual_data_interval(run_after=timezone.coerce_datetime(moment))
-    return found.start, found.end
+    return coerce_to_core_timetable(dag.timetable)

@@ -10,7 +10,7 @@ from torpor.triggers import Time
 from torpor_wire import canonical
 
 from torpor_airflow import serde
-from torpor_airflow.operators import call, dag_task, deferral, runner, task_instance
+from torpor_airflow.operators import call, dag_task, deferral, external_task, runner, task_instance
 from torpor_airflow.operators.call import OperatorCall, ResumeMethod, SegmentState
 from torpor_airflow.operators.supervisor import InProcessSupervisor
 
@@ -115,6 +115,7 @@ class AirflowOperator(BaseOperator):
             run = dag_task.complete(self._call, operator.dag)
         else:
             operator, run = task_instance.build_operator(self._call, context), self._call
+        external_task.prepare(operator)
         instance = task_instance.build_task_instance(operator, run, context, state, resume)
         self._running = instance
         assets = dag_task.assets(self._call) if self._call.dag else ()
@@ -146,7 +147,8 @@ class AirflowOperator(BaseOperator):
         raise ended.error
 
     def _defer(self, message: Any, state: SegmentState) -> NoReturn:
-        kwargs = airflow_serde.deserialize(message.trigger_kwargs)
+        given = airflow_serde.deserialize(message.trigger_kwargs)
+        kwargs = external_task.arguments(self._call, self._running.task.dag, message.classpath, given)
         next_kwargs = airflow_serde.deserialize(message.next_kwargs or {})
         self._wait(message.classpath, kwargs, message.next_method, next_kwargs, message.trigger_timeout, state)
 

@@ -14,6 +14,8 @@ from typing import Any
 from airflow.triggers.base import BaseTrigger
 
 from torpor_airflow.triggers import pool_trigger
+from torpor_airflow.triggers.other_runs import run_triggers
+from torpor_airflow.triggers.pool_trigger import PoolTrigger
 
 _PROVIDERS = "airflow.providers."
 _WILD = {"**": r".+", "*": r"[^.]+"}
@@ -33,8 +35,12 @@ def load_classes(rule: str) -> Mapping[str, type | BaseException]:
         except BaseException as error:  # noqa: BLE001 - importing runs code of others
             found[f"{module}.*"] = error
             continue
-        found |= {path: pool_trigger.build_class(each) for path, each in classes if pattern.fullmatch(path)}
+        found |= {path: _build_class(path, each) for path, each in classes if pattern.fullmatch(path)}
     return found
+
+
+def _build_class(path: str, trigger_class: type) -> type:
+    return pool_trigger.build_class(trigger_class, run_triggers.BASES.get(path, PoolTrigger))
 
 
 def trigger_classes(module: Any) -> Iterator[tuple[str, type]]:

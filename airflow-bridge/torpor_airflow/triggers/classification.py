@@ -49,6 +49,8 @@ class Classification:
 
 def classify(trigger_class: type) -> Classification:
     """Return what a class needs."""
+    if getattr(trigger_class, "runs_in_torpor", False):
+        return Classification(support=Support.AS_IS)
     trees = list(_sources(trigger_class))
     names = {name for tree in trees for name in _names(tree)}
     attributes = {name for tree in trees for name in _task_instance_attributes(tree)}

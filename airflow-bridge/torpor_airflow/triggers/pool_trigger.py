@@ -55,9 +55,9 @@ class PoolTrigger:
         await parent.on_kill()
 
 
-def build_class(trigger_class: type) -> type:
-    """Return the class for a triggerer. Its name, module and signature are those of Airflow's class."""
+def build_class(trigger_class: type, base: type[PoolTrigger] = PoolTrigger) -> type:
+    """Return the class for a triggerer, with `base` first. Name, module and signature are those of Airflow."""
     members: dict[str, Any] = {"__module__": trigger_class.__module__, "__doc__": trigger_class.__doc__}
     with suppress(TypeError, ValueError):
         members["__signature__"] = inspect.signature(trigger_class)
-    return type(trigger_class.__name__, (PoolTrigger, trigger_class), members)
+    return type(trigger_class.__name__, (base, trigger_class), members)

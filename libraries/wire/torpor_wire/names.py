@@ -7,7 +7,7 @@ characters prevents collisions by truncation or dashes.
 import re
 from collections.abc import Sequence
 
-from torpor_wire import canonical, constants
+from torpor_wire import canonical, constants, times
 
 OBJECT_NAME_PATTERN = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"
 _OBJECT_NAME = re.compile(OBJECT_NAME_PATTERN.strip("^$"))
@@ -37,6 +37,14 @@ def run(schedule: str, key: str) -> str:
     """
     tail = f"-{canonical.digest(key)[:10]}"
     return _label(schedule)[: constants.NAME_MAX - len(tail)].rstrip("-.") + tail
+
+
+def tick_key(uid: str, source: str, tick: float) -> str:
+    """Return the key for `run` of a tick of a cron source, in seconds since the epoch.
+
+    `uid` is that of the Schedule. A Schedule and its Backfills share the key.
+    """
+    return f"{uid}/{source}/{times.rfc3339(tick)}"
 
 
 def manual_run_key(uid: str, value: str) -> str:

@@ -13,7 +13,7 @@ from torpor_crds.models.run_of import PreviousRun, RunOf
 from torpor_crds.models.schedule import Schedule, ScheduleSource
 from torpor_crds.models.taskrun import TaskRun
 from torpor_expressions.value import JSON
-from torpor_wire import constants, times
+from torpor_wire import constants, names, times
 
 REQUEST = "request"
 """`origin` of a run that a user starts."""
@@ -71,7 +71,7 @@ def event_of_source(schedule: Schedule, source: ScheduleSource, taskrun: TaskRun
         return ScheduleEvent(
             source=source.name,
             at=times.rfc3339(tick),
-            key=tick_key(uid, source.name, tick),
+            key=names.tick_key(uid, source.name, tick),
             text=status.event,
             value=value,
             cursor=cursor,
@@ -89,14 +89,9 @@ def event_of_source(schedule: Schedule, source: ScheduleSource, taskrun: TaskRun
     )
 
 
-def tick_key(uid: str, source: str, tick: float) -> str:
-    """The key of a tick of a cron source, in seconds since the epoch. A Schedule and its Backfills share it."""
-    return f"{uid}/{source}/{times.rfc3339(tick)}"
-
-
 def rerun_key(uid: str, source: str, tick: float, backfill_uid: str) -> str:
     """The key of the further run that a Backfill creates for a tick that already has a run."""
-    return f"{tick_key(uid, source, tick)}/{backfill_uid}"
+    return f"{names.tick_key(uid, source, tick)}/{backfill_uid}"
 
 
 def event_key(uid: str, source: str, taskrun_uid: str, attempt: int, segment: int) -> str:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from torpor_kubernetes.client.resources import SCHEDULES, TASKRUNS, WORKFLOWS
 from torpor_local.apiserver.history import Object, collection
-from torpor_operator.scheduled_runs import event as events
 from torpor_wire import constants, names
 from torpor_wire.state import TERMINAL
 
@@ -140,7 +139,7 @@ def _occupy(simulation: "Simulation", schedule: Object) -> None:
     if tick is None or source["name"] in schedule["spec"].get("allOf", ()):
         return
     meta = schedule["metadata"]
-    name = names.run(meta["name"], events.tick_key(meta["uid"], source["name"], tick))
+    name = names.run(meta["name"], names.tick_key(meta["uid"], source["name"], tick))
     if simulation.fake.get(WORKFLOWS, meta["namespace"], name) is not None:
         return
     spec = {"image": "image:1", "tasks": schedule["spec"]["workflow"]["tasks"]}

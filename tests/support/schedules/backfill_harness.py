@@ -3,7 +3,6 @@
 from typing import Any
 
 from torpor_kubernetes.client.resources import BACKFILLS
-from torpor_operator.scheduled_runs import event as events
 from torpor_wire import names, times
 
 from tests.support.builders import NAMESPACE, Body
@@ -51,7 +50,7 @@ class BackfillHarness(ScheduleHarness):
     def run_name(self, tick: str, *, source: str = "nightly") -> str:
         """The name of the run of a tick."""
         uid = self.schedule("s")["metadata"]["uid"]
-        return names.run("s", events.tick_key(uid, source, times.epoch(tick)))
+        return names.run("s", names.tick_key(uid, source, times.epoch(tick)))
 
     def end_active(self) -> None:
         """End all active runs."""

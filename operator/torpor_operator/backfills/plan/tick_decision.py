@@ -114,7 +114,7 @@ class TickRuns:
         """The name of the first run of the tick, and of the further one of this Backfill."""
         name, uid = self.schedule.metadata.name, self.schedule.metadata.uid
         rerun = events.rerun_key(uid, tick.source, tick.at, self.snapshot.backfill.metadata.uid)
-        return names.run(name, events.tick_key(uid, tick.source, tick.at)), names.run(name, rerun)
+        return names.run(name, names.tick_key(uid, tick.source, tick.at)), names.run(name, rerun)
 
     def _suffices(self, runs: Sequence[KnownRun]) -> bool:
         """Whether a tick with these runs needs no further one. An active run always suffices."""
@@ -160,5 +160,5 @@ class TickRuns:
         """The event of the tick, as its cron source would have it."""
         at = times.rfc3339(tick.at)
         value: dict[str, JSON] = {"at": at, "cursor": at}
-        key = events.tick_key(self.schedule.metadata.uid, tick.source, tick.at)
+        key = names.tick_key(self.schedule.metadata.uid, tick.source, tick.at)
         return ScheduleEvent(source=tick.source, at=at, key=key, text=canonical.plain(value), value=value, is_tick=True)

@@ -9,14 +9,14 @@ TICK = times.epoch("2026-03-29T01:30:00Z")
 
 
 def test_a_tick_has_one_key_for_every_form_of_its_time() -> None:
-    assert events.tick_key("u", "nightly", TICK) == "u/nightly/2026-03-29T01:30:00.000Z"
-    assert events.tick_key("u", "nightly", times.epoch("2026-03-29T03:30:00+02:00")) == events.tick_key(
+    assert names.tick_key("u", "nightly", TICK) == "u/nightly/2026-03-29T01:30:00.000Z"
+    assert names.tick_key("u", "nightly", times.epoch("2026-03-29T03:30:00+02:00")) == names.tick_key(
         "u", "nightly", TICK
     )
 
 
 def test_a_rerun_is_named_after_its_backfill() -> None:
-    assert events.rerun_key("u", "nightly", TICK, "b") == f"{events.tick_key('u', 'nightly', TICK)}/b"
+    assert events.rerun_key("u", "nightly", TICK, "b") == f"{names.tick_key('u', 'nightly', TICK)}/b"
 
 
 def test_the_order_of_joined_events_does_not_matter() -> None:
@@ -25,10 +25,10 @@ def test_the_order_of_joined_events_does_not_matter() -> None:
 
 def test_keys_of_different_events_differ() -> None:
     keys = [
-        events.tick_key("u", "a", TICK),
-        events.tick_key("u", "b", TICK),
-        events.tick_key("v", "a", TICK),
-        events.tick_key("u", "a", TICK + 1),
+        names.tick_key("u", "a", TICK),
+        names.tick_key("u", "b", TICK),
+        names.tick_key("v", "a", TICK),
+        names.tick_key("u", "a", TICK + 1),
         events.rerun_key("u", "a", TICK, "b1"),
         events.rerun_key("u", "a", TICK, "b2"),
         events.event_key("u", "a", "t", 1, 1),

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from torpor_crds.models import schedule as schedules
 from torpor_crds.models.run_of import RunOf
-from torpor_operator.scheduled_runs import event as events
 from torpor_operator.scheduled_runs import run_builder
 from torpor_operator.schedules.plan import source_taskrun
 from torpor_wire import names
@@ -49,12 +48,12 @@ def test_a_schedule_of_any_name_has_sources_and_runs(
     made = created(name)
     taskrun = source_taskrun.build(made, made.spec.sources[0])
     server.create("taskruns", namespace, taskrun).expect(201)
-    key = events.tick_key(made.metadata.uid, _SOURCE, _NOON)
+    key = names.tick_key(made.metadata.uid, _SOURCE, _NOON)
     run_of = RunOf(schedule=name, uid=made.metadata.uid, source=_SOURCE, at="2026-09-21T14:13:20Z")
     run = run_builder.build_run(made, name=names.run(name, key), run_of=run_of, params={}, labels={})
     server.create("workflows", namespace, run).expect(201)
     assert len(run["metadata"]["name"]) <= 50
-    other = names.run(name, events.tick_key(made.metadata.uid, _SOURCE, _NOON + 86_400))
+    other = names.run(name, names.tick_key(made.metadata.uid, _SOURCE, _NOON + 86_400))
     assert other != run["metadata"]["name"]
 
 

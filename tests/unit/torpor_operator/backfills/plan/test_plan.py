@@ -2,7 +2,6 @@
 
 import pytest
 from torpor_crds.models import workflow as workflows
-from torpor_operator.scheduled_runs import event as events
 from torpor_wire import names, times
 
 from tests.support.schedules.backfill_plan_fixture import CRON, NOW, BackfillPlanFixture
@@ -27,7 +26,7 @@ def test_a_run_is_that_of_its_tick_and_of_the_backfill() -> None:
     at = "2026-05-01T02:00:00.000Z"
 
     assert created["metadata"]["name"] == names.run(
-        "ingest", events.tick_key("schedule-uid", "nightly", times.epoch(at))
+        "ingest", names.tick_key("schedule-uid", "nightly", times.epoch(at))
     )
     assert created["metadata"]["labels"] == {"torpor.dev/schedule": "ingest", "torpor.dev/backfill": "may"}
     assert created["spec"]["runOf"] == {
@@ -162,7 +161,7 @@ def test_an_expression_that_fails_fails_its_tick_and_the_others_go_on(spec: dict
 
 def test_a_run_that_the_api_server_rejects_fails_only_its_tick() -> None:
     world = BackfillPlanFixture()
-    first = names.run("ingest", events.tick_key("schedule-uid", "nightly", times.epoch(TICKS[0] + "Z")))
+    first = names.run("ingest", names.tick_key("schedule-uid", "nightly", times.epoch(TICKS[0] + "Z")))
     world.rejects[first] = "spec.params: too many"
     world.complete()
 
