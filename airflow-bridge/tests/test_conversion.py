@@ -204,3 +204,26 @@ def test_a_text_of_a_file_becomes_no_expression(tmp_path: Path, capsys: pytest.C
     (template,) = yaml.safe_load_all(printed.out)
     assert "run.name" not in yaml.safe_dump(template)
     assert "param given: set it in the param conf" in printed.err
+
+
+def test_a_connection_is_given_to_pods_and_to_waits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "dag_with_connection.py").write_text(
+        "from airflow.sdk import DAG\n"
+        "from airflow.providers.http.sensors.http import HttpSensor\n"
+        "with DAG('connected', schedule=None):\n"
+        "    HttpSensor(task_id='a', endpoint='x', http_conn_id='web')\n"
+    )
+    given = ["--connection", "web=server/uri", str(tmp_path / "dag_with_connection.py")]
+    assert command.main(["convert", "--in-image", *given]) == 0
+    printed = capsys.readouterr()
+    workflow = next(yaml.safe_load_all(printed.out))["spec"]["workflow"]
+    reference = {"secretKeyRef": {"name": "server", "key": "uri"}}
+    assert workflow["defaults"]["pod"]["env"] == [{"name": "AIRFLOW_CONN_WEB", "valueFrom": reference}]
+    assert workflow["bodies"]["airflow"]["args"]["connections"] == {"web": "server/uri"}
+    assert "connection web" not in printed.err
+
+
+@pytest.mark.parametrize("text", ["web", "web=server", "web=/uri", "=server/uri", "web=Server/uri", "web=a/b/c"])
+def test_a_connection_of_another_form_is_rejected(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["convert", "--connection", text, "none.py"]) == 2
+    assert "write ID=SECRET/KEY" in capsys.readouterr().err

@@ -1,5 +1,6 @@
 """Operators of Airflow run as python tasks, by Airflow's own task runner in the process of the task."""
 
+import os
 import signal
 from collections.abc import Mapping
 from pathlib import Path
@@ -152,6 +153,12 @@ def test_connections_and_variables_come_from_the_environment(monkeypatch: pytest
     monkeypatch.setenv("AIRFLOW_CONN_WEB", "http://server.example.org/")
     monkeypatch.setenv("AIRFLOW_VAR_REGION", "eu-1")
     assert run(sample("SecretsOperator")) == ["server.example.org", "eu-1"]
+
+
+def test_another_interpreter_loads_airflow_as_an_installation() -> None:
+    operator = AirflowOperator(dag="dag_children:children", task="outside")
+    assert run(operator) == [7, 0]
+    assert environment.AS_LIBRARY in os.environ  # the bridge itself goes on without a database
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from airflow.providers.standard.operators.bash import BashOperator
 from airflow.providers.standard.triggers.file import FileDeleteTrigger
 from airflow.sdk import (
-    DAG, Asset, AssetAlias, AssetOrTimeSchedule, AssetWatcher, CronDataIntervalTimetable, CronPartitionTimetable,
+    DAG, Asset, AssetAlias, AssetOrTimeSchedule, AssetWatcher, CronDataIntervalTimetable, CronPartitionTimetable, PartitionedAtRuntime,
     CronTriggerTimetable, MultipleCronTriggerTimetable, task,
 )
 
@@ -68,6 +68,12 @@ def test_a_timetable_becomes_cron_sources(
     converted = scheduled(tmp_path, f"dag_{name}", schedule)
     assert converted.code == 0, converted.report
     assert converted.schedule(f"dag-{name}".replace("_", "-"))["sources"] == sources
+
+
+def test_runs_with_a_partition_by_hand_have_a_note(tmp_path: Path) -> None:
+    converted = scheduled(tmp_path, "dag_of_runtime_partitions", "PartitionedAtRuntime()")
+    assert (converted.code, len(converted.documents)) == (0, 1)
+    assert "note: dag_of_runtime_partitions: partitions: a run has none" in converted.report
 
 
 def test_dates_and_catchup_limit_the_schedule(tmp_path: Path) -> None:

@@ -4,14 +4,15 @@ Airflow reads them when it is imported for the first time. Pure: the variables a
 """
 
 import json
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
 
 BACKEND = "torpor_airflow.connections.backend.ScopedSecretsBackend"
 _SECTIONS = ("AIRFLOW__WORKERS__SECRETS_BACKEND", "AIRFLOW__SECRETS__BACKEND")
 """Where Airflow's documentation puts a secrets backend. The first one wins in a worker."""
 
+AS_LIBRARY = "_AIRFLOW__AS_LIBRARY"
 _DEFAULTS = {
-    "_AIRFLOW__AS_LIBRARY": "1",  # no ORM and no logging when airflow is imported
+    AS_LIBRARY: "1",  # no ORM and no logging when airflow is imported
     "AIRFLOW_HOME": "/tmp/torpor-airflow",  # noqa: S108 - nothing is stored there
     "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
     "AIRFLOW__LOGGING__COLORED_CONSOLE_LOG": "False",
@@ -39,3 +40,15 @@ def prepare(variables: MutableMapping[str, str]) -> None:
         kwargs = json.loads(variables.get(f"{section}_KWARGS") or "{}")
         variables[f"{section}_KWARGS"] = json.dumps({"backend": backend, "backend_kwargs": kwargs})
         variables[section] = BACKEND
+
+
+def without_bridge(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of an interpreter that loads Airflow as an installation, with the user's secrets backend."""
+    found = {name: value for name, value in variables.items() if name != AS_LIBRARY}
+    for section in _SECTIONS:
+        if found.get(section) == BACKEND:
+            given = json.loads(found.pop(f"{section}_KWARGS", "") or "{}")
+            del found[section]
+            if given.get("backend"):
+                found |= {section: given["backend"], f"{section}_KWARGS": json.dumps(given["backend_kwargs"])}
+    return found

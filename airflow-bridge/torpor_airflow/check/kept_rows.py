@@ -1,8 +1,10 @@
 """Rows of an earlier run of `make airflow-examples`: a DAG that was whole, and has not changed, is not run again."""
 
+import importlib.util
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,15 @@ from torpor_airflow.conversion.dag_file import DagFile
 from torpor_airflow.conversion.documents import DagConversion
 
 _PACKAGE = Path(__file__).parent.parent
+_PLAYERS = (
+    "torpor",
+    "torpor_wire",
+    "torpor_local",
+    "torpor_operator",
+    "torpor_triggerer",
+    "torpor_expressions",
+    "torpor_crds",
+)
 _CONVERTER = _PACKAGE / "conversion"
 """It acts by the documents that it writes, which are a part of the key."""
 
@@ -58,6 +69,16 @@ class KeptRows:
 
 
 def key_of(file: DagFile, conversion: DagConversion, airflow: str) -> str:
-    """Return what decides on the outcome of a check: the DAG file, its documents, the bridge, and Airflow's version."""
-    sources = [each.read_text() for each in sorted(_PACKAGE.rglob("*.py")) if _CONVERTER not in each.parents]
-    return canonical.digest(airflow, file.path.read_text(), [dict(each) for each in conversion.documents], sources)
+    """Return what decides on the outcome of a check: the DAG file, its documents, the code, and Airflow's version."""
+    documents = [dict(each) for each in conversion.documents]
+    return canonical.digest(airflow, file.path.read_text(), documents, _code())
+
+
+@cache
+def _code() -> str:
+    """Return a digest of the bridge without its converter, and of the packages of Torpor that play a run."""
+    roots = [Path(str(importlib.util.find_spec(name).origin)).parent for name in _PLAYERS]  # type: ignore[union-attr]
+    files = [
+        each for root in (_PACKAGE, *roots) for each in sorted(root.rglob("*.py")) if _CONVERTER not in each.parents
+    ]
+    return canonical.digest([each.read_text() for each in files])

@@ -16,8 +16,9 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NoReturn
 
 _STREAMS = 3
 _PARENT_SECONDS = 5
@@ -110,16 +111,23 @@ def _serve(client: socket.socket) -> None:
         _run(arguments, variables, folder, streams)
     for stream in streams:
         os.close(stream)
+    program = os.pidfd_open(child)  # its number may be another process once the child has been waited for
     watching = os.fork()
     if watching == 0:
-        while client.recv(1) == b"T":
-            os.kill(child, signal.SIGTERM)
-        os.kill(child, signal.SIGKILL)
-        os._exit(0)
+        _watch(client, program)
     _, status = os.waitpid(child, 0)
     os.kill(watching, signal.SIGKILL)
     code = os.waitstatus_to_exitcode(status)
     client.send(str(code if code >= 0 else 128 - code).encode())
+    os._exit(0)
+
+
+def _watch(client: socket.socket, program: int) -> NoReturn:
+    """Send the signals of the client to the program, and end it with the client."""
+    with suppress(ProcessLookupError):
+        while client.recv(1) == b"T":
+            signal.pidfd_send_signal(program, signal.SIGTERM)
+        signal.pidfd_send_signal(program, signal.SIGKILL)
     os._exit(0)
 
 

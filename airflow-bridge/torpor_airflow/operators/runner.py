@@ -17,6 +17,7 @@ from airflow.sdk.configuration import conf
 from airflow.sdk.execution_time import comms, task_runner
 from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
 
+from torpor_airflow.operators import child_requests
 from torpor_airflow.operators.supervisor import InProcessSupervisor
 
 
@@ -46,7 +47,7 @@ def run(instance: RuntimeTaskInstance, supervisor: InProcessSupervisor) -> Segme
     """Run a segment. Exceptions of the operator are part of what is returned."""
     log = _ReasonLog(structlog.get_logger(logger_name="task"))
     _configure()
-    with _supervised(supervisor), _own_signals():
+    with _supervised(supervisor), _own_signals(), child_requests.answered(instance.task, supervisor):
         context = instance.get_template_context()
         state, message, error = task_runner.run(instance, context, log)
         if not isinstance(message, comms.DeferTask | comms.RescheduleTask) and not isinstance(error, SystemExit):

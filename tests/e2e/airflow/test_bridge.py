@@ -48,7 +48,7 @@ async def test_a_sensor_for_another_dag_waits_for_its_run_of_the_same_tick(airfl
         runs = (
             await stage.api.list(WORKFLOWS, stage.namespace, label_selector=f"{LABEL_SCHEDULE}=kind-invoices")
         ).items
-        return next((run for run in runs if run["status"].get("state") in {"Succeeded", "Failed"}), None)
+        return next((run for run in runs if run.get("status", {}).get("state") in {"Succeeded", "Failed"}), None)
 
     invoices = await stage.until(invoiced, TIMEOUT, "a run of kind-invoices to end")
     assert invoices["status"]["state"] == "Succeeded", invoices["status"]
