@@ -14,8 +14,8 @@ from datetime import datetime, timedelta
 from airflow.providers.standard.operators.bash import BashOperator
 from airflow.providers.standard.triggers.file import FileDeleteTrigger
 from airflow.sdk import (
-    DAG, Asset, AssetAlias, AssetOrTimeSchedule, AssetWatcher, CronDataIntervalTimetable, CronPartitionTimetable, PartitionedAtRuntime,
-    CronTriggerTimetable, MultipleCronTriggerTimetable, task,
+    DAG, Asset, AssetAlias, AssetOrTimeSchedule, AssetWatcher, CronDataIntervalTimetable, CronPartitionTimetable,
+    CronTriggerTimetable, MultipleCronTriggerTimetable, PartitionedAtRuntime, task,
 )
 
 def make(dag_id, schedule, outlets=(), **fields):
