@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from conftest import LoopbackServer
 from local_play import play, statuses
+from torpor_airflow.triggers import catalog, classification
 from torpor_triggerer.usercode import registry
 from torpor_triggerer.usercode.registry import Registry, Unknown
 
@@ -31,6 +32,27 @@ def wait(trigger_class: str, **kwargs: Any) -> dict[str, Any]:
 def test_a_rule_registers_each_class_by_the_path_that_it_serializes(classes: Registry) -> None:
     assert {HTTP, SENSOR, MOMENT, FILE} <= classes.names
     assert isinstance(classes.find("airflow.triggers.base.BaseTrigger"), Unknown)
+
+
+def test_a_base_class_that_refuses_subclasses_leaves_the_others() -> None:
+    found = catalog.load_classes("sample_triggers.*")
+    rows = {path: (support, detail) for path, support, detail in classification.rows(found)}
+    assert rows["sample_triggers.FinishedTrigger"] == ("as is", "")
+    support, detail = rows["sample_triggers.UnfinishedTrigger"]
+    assert (support, detail.partition(":")[0]) == ("cannot", "a base class")
+
+
+@pytest.mark.parametrize(
+    ("name", "support", "detail"),
+    [
+        ("ConnectedTrigger", "needs a connection", "sample_conn_id"),
+        ("HandingTrigger", "needs a connection", "sample_conn_id"),
+        ("AskingTrigger", "cannot", "calls get_task_states: Airflow's execution API"),
+    ],
+)
+def test_what_a_class_needs_is_in_its_arguments_and_its_source(name: str, support: str, detail: str) -> None:
+    rows = {path: found for path, *found in classification.rows(catalog.load_classes("sample_triggers.*"))}
+    assert rows[f"sample_triggers.{name}"] == [support, detail]
 
 
 async def test_triggers_of_the_standard_provider_fire(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ _WILD = {"**": r".+", "*": r"[^.]+"}
 
 
 def load_classes(rule: str) -> Mapping[str, type | BaseException]:
-    """Return the class of each class path that the rule allows, or the error of the import of its module.
+    """Return the class of each class path that the rule allows, or the error of its module or of the class.
 
     `*` stands for one part of a path, `**` for any number. A triggerer calls it once, at its start.
     """
@@ -39,8 +39,12 @@ def load_classes(rule: str) -> Mapping[str, type | BaseException]:
     return found
 
 
-def _build_class(path: str, trigger_class: type) -> type:
-    return pool_trigger.build_class(trigger_class, run_triggers.BASES.get(path, PoolTrigger))
+def _build_class(path: str, trigger_class: type) -> type | BaseException:
+    """Return the class of the pool, or the error of a base class that refuses an incomplete subclass."""
+    try:
+        return pool_trigger.build_class(trigger_class, run_triggers.BASES.get(path, PoolTrigger))
+    except Exception as error:  # noqa: BLE001 - code of others runs when a subclass is made
+        return error
 
 
 def trigger_classes(module: Any) -> Iterator[tuple[str, type]]:

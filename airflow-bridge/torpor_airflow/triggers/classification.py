@@ -29,6 +29,8 @@ API_CALLS = {
 """Names by which code reaches what Torpor does not have."""
 
 _BASES = "airflow.triggers."
+_BEFORE_ON_KILL = {"get_task_instance", "get_task_state", "safe_to_cancel"}
+"""Methods by which a trigger of an Airflow without `on_kill` finds out whether a user has cancelled the task."""
 
 
 class Support(Enum):
@@ -78,7 +80,8 @@ def rows(classes: Mapping[str, type | BaseException]) -> Iterator[tuple[str, str
     """Yield class path, support and detail of each class, by path."""
     for path, each in sorted(classes.items()):
         if isinstance(each, BaseException):
-            yield path, Support.IMPOSSIBLE.value, f"the import fails: {type(each).__name__}: {each}"
+            failing = "the import fails" if path.endswith(".*") else "a base class"
+            yield path, Support.IMPOSSIBLE.value, f"{failing}: {type(each).__name__}: {each}"
             continue
         known = classify(each)
         yield path, known.support.value, known.detail
@@ -95,7 +98,7 @@ def _sources(trigger_class: type) -> Iterator[ast.AST]:
 
 
 def _names(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+    for node in _walk(tree):
         match node:
             case ast.Name(id=name) | ast.Attribute(attr=name) | ast.alias(name=name):
                 yield name
@@ -103,8 +106,19 @@ def _names(tree: ast.AST) -> Iterator[str]:
                 continue
 
 
+def _walk(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a class without those of methods that a wait of Torpor does not need."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name in _BEFORE_ON_KILL:
+            continue
+        yield node
+        waiting.extend(ast.iter_child_nodes(node))
+
+
 def _task_instance_attributes(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+    for node in _walk(tree):
         match node:
             case ast.Attribute(value=ast.Attribute(attr="task_instance"), attr=name):
                 yield name
@@ -113,6 +127,14 @@ def _task_instance_attributes(tree: ast.AST) -> Iterator[str]:
 
 
 def _arguments(trigger_class: type) -> Iterable[str]:
-    with suppress(TypeError, ValueError):
-        return inspect.signature(trigger_class).parameters
-    return ()
+    """Return the arguments of the class, and those that it hands to its bases by `**kwargs`."""
+    found: dict[str, None] = {}
+    for each in trigger_class.__mro__:
+        with suppress(TypeError, ValueError):
+            if "__init__" not in vars(each) or each.__module__.startswith("torpor_airflow"):
+                continue
+            parameters = inspect.signature(vars(each)["__init__"]).parameters.values()
+            found |= dict.fromkeys(parameter.name for parameter in parameters)
+            if all(parameter.kind is not parameter.VAR_KEYWORD for parameter in parameters):
+                break
+    return found
