@@ -74,6 +74,24 @@ class DeferringOperator(BaseOperator):
         return {"event": type(event).__name__, "rows": rows.count}
 
 
+class StoringOperator(BaseOperator):
+    """Stores state, defers, and returns what the store has then."""
+
+    def execute(self, context: Any) -> Any:
+        store = context["task_state_store"]
+        assert store.get("job", default="none") == "none"
+        store.set("job", "j-1")
+        store.set("old", 1)
+        store.delete("old")
+        self.defer(trigger=TimeDeltaTrigger(timedelta(milliseconds=10)), method_name="resumed")
+
+    def resumed(self, context: Any, event: Any) -> Any:
+        store = context["task_state_store"]
+        found = [store.get("job"), store.get("old")]
+        store.clear()
+        return [*found, store.get("job")]
+
+
 class SleepingOperator(BaseOperator):
     """Takes a minute."""
 

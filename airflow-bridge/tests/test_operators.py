@@ -106,6 +106,12 @@ def test_a_deferral_resumes_in_the_method_of_the_operator() -> None:
     assert result == {"__xcoms__": {"before": "the wait", "return_value": {"event": "dict", "rows": 3}}}
 
 
+def test_the_state_store_of_a_task_survives_its_deferral() -> None:
+    deferred = deferral_of(sample("StoringOperator"))
+    assert (deferred.kwargs or {})["state"] == {"stored": {"job": "j-1"}}
+    assert sample("StoringOperator").resume(context(), event=None, **(deferred.kwargs or {})) == ["j-1", None, None]
+
+
 @pytest.mark.parametrize(("soft_fail", "raised"), [(False, AirflowSensorTimeout), (True, TaskSkipped)])
 def test_a_late_trigger_fails_a_sensor_or_skips_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, soft_fail: bool, raised: type[Exception]

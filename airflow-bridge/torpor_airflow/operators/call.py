@@ -56,15 +56,18 @@ class TaskXComs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentState:
-    """What survives between segments: XComs that the task has pushed, and since when a sensor pokes."""
+    """What survives between segments: pushed XComs, the state store of the task, and since when a sensor pokes."""
 
     pushed: Mapping[str, Any] = field(default_factory=dict)
+    stored: Mapping[str, Any] = field(default_factory=dict)
     first_poke: datetime | None = None
     reschedules: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Return the state for the next segment, without what is empty."""
         written: dict[str, Any] = {"pushed": dict(self.pushed)} if self.pushed else {}
+        if self.stored:
+            written["stored"] = dict(self.stored)
         if self.first_poke is not None:
             written |= {"first_poke": self.first_poke, "reschedules": self.reschedules}
         return written

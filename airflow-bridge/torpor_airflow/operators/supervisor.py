@@ -5,17 +5,18 @@ would read from its API raises an error that names the request.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 from airflow.sdk.exceptions import ErrorType
 from airflow.sdk.execution_time import comms
 
 from torpor_airflow.operators import call
-from torpor_airflow.operators.call import TaskXComs
+from torpor_airflow.operators.call import SegmentState, TaskXComs
 
 _UNUSED = (comms.SetRenderedFields, comms.SetRenderedMapIndex, comms.MaskSecret, comms.TaskState, comms.RetryTask)
-_ENDS = (comms.SucceedTask, comms.DeferTask, comms.RescheduleTask, comms.SetTaskStateStore)
+_ENDS = (comms.SucceedTask, comms.DeferTask, comms.RescheduleTask)
+
+_STORE = (comms.GetTaskStateStore, comms.SetTaskStateStore, comms.DeleteTaskStateStore, comms.ClearTaskStateStore)
 
 
 class UnsupportedRequestError(RuntimeError):
@@ -29,15 +30,15 @@ class InProcessSupervisor:
         self,
         task_id: str,
         xcoms: Mapping[str, TaskXComs],
-        pushed: Mapping[str, Any],
-        first_poke: datetime | None,
+        state: SegmentState,
         assets: Sequence[Any] = (),
     ) -> None:
         self._task = call.task_key(task_id)
         self._xcoms = {call.task_key(task): values for task, values in xcoms.items()}
-        self._first_poke = first_poke
+        self._first_poke = state.first_poke
         self._assets = assets
-        self.pushed = dict(pushed)
+        self.pushed = dict(state.pushed)
+        self.stored = dict(state.stored)
         self.skipped: list[str] = []
         """The downstream tasks that a branch skips."""
 
@@ -46,10 +47,8 @@ class InProcessSupervisor:
         match msg:
             case comms.GetXCom() | comms.GetXComSequenceItem() | comms.GetXComSequenceSlice() | comms.GetXComCount():
                 return self._xcom(msg)
-            case comms.SetXCom(key=key, value=value):
-                self.pushed[key] = value
-            case comms.DeleteXCom(key=key):
-                self.pushed.pop(key, None)
+            case comms.SetXCom() | comms.DeleteXCom():
+                self._push(msg)
             case comms.SkipDownstreamTasks(tasks=tasks):
                 self.skipped = [each if isinstance(each, str) else each[0] for each in tasks]
             case comms.GetTaskRescheduleStartDate() | comms.GetPrevSuccessfulDagRun():
@@ -60,6 +59,8 @@ class InProcessSupervisor:
                 return comms.ErrorResponse(error=missing)
             case comms.GetAssetByName() | comms.GetAssetByUri():
                 return self._asset(msg)
+            case _ if isinstance(msg, _STORE):
+                return self._store(msg)
             case comms.ValidateInletsAndOutlets():
                 return comms.InactiveAssetsResult(inactive_assets=[])
             case _ if not isinstance(msg, (*_UNUSED, *_ENDS)):
@@ -75,6 +76,28 @@ class InProcessSupervisor:
         if isinstance(msg, comms.GetPrevSuccessfulDagRun):
             return comms.PrevSuccessfulDagRunResult()
         return comms.TaskRescheduleStartDate(start_date=self._first_poke)
+
+    def _push(self, msg: Any) -> None:
+        """Keep or remove an XCom of the task."""
+        if isinstance(msg, comms.SetXCom):
+            self.pushed[msg.key] = msg.value
+        else:
+            self.pushed.pop(msg.key, None)
+
+    def _store(self, msg: Any) -> Any:
+        """Answer from what the task has stored in this attempt, or change it."""
+        match msg:
+            case comms.SetTaskStateStore(key=key, value=value):
+                self.stored[key] = value
+            case comms.GetTaskStateStore(key=key) if key in self.stored:
+                return comms.TaskStateStoreResult(value=self.stored[key])
+            case comms.GetTaskStateStore():
+                return comms.ErrorResponse(error=ErrorType.TASK_STORE_NOT_FOUND)
+            case comms.DeleteTaskStateStore(key=key):
+                self.stored.pop(key, None)
+            case _:
+                self.stored.clear()
+        return comms.OKResponse(ok=True)
 
     def _asset(self, msg: Any) -> Any:
         """Return an asset that the DAG file has."""

@@ -1,6 +1,7 @@
 """The python task that runs an operator of Airflow: `python: torpor_airflow.operators:AirflowOperator`."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NoReturn
 
 from airflow.sdk import serde as airflow_serde
@@ -119,17 +120,18 @@ class AirflowOperator(BaseOperator):
         instance = task_instance.build_task_instance(operator, run, context, state, resume)
         self._running = instance
         assets = dag_task.assets(self._call) if self._call.dag else ()
-        supervisor = InProcessSupervisor(operator.task_id, run.xcoms, state.pushed, state.first_poke, assets)
+        supervisor = InProcessSupervisor(operator.task_id, run.xcoms, state, assets)
         if resume is None and operator.start_from_trigger and operator.start_trigger_args is not None:
             self._start_from_trigger(operator, instance, supervisor)
         ended = runner.run(instance, supervisor)
         self._raise_failure(ended)
+        left = SegmentState(pushed=supervisor.pushed, stored=supervisor.stored)
         match ended.message:
             case comms.DeferTask():
-                self._defer(ended.message, SegmentState(pushed=supervisor.pushed))
+                self._defer(ended.message, left)
             case comms.RescheduleTask(reschedule_date=moment):
                 first = state.first_poke or instance.start_date
-                again = SegmentState(pushed=supervisor.pushed, first_poke=first, reschedules=state.reschedules + 1)
+                again = replace(left, first_poke=first, reschedules=state.reschedules + 1)
                 self.defer(trigger=Time(moment), method_name="poke_again", kwargs={"state": again.to_json()})
         if self._call.downstream:
             return call.chosen(self._call.downstream, supervisor.skipped)
