@@ -342,8 +342,9 @@ airflow-kind: venv ## DAGs of Airflow in real pods, with system tests of its pro
 airflow-triggers: airflow-venv ## write docs/reference/airflow-triggers.md: what each installed trigger class of Airflow needs
 	cd airflow-bridge && ../.tools/airflow/bin/python -m torpor_airflow.triggers.page ../docs/reference/airflow-triggers.md
 
-bench-airflow: airflow-venv ## CPU seconds of the start of an operator, and memory of a pool with 10,000 triggers of Airflow
+bench-airflow: venv airflow-venv ## the start of an operator, and 1,000 waits in Airflow's own triggerer and in a pool: docs/design/figures/airflow-triggerer.json
 	cd airflow-bridge && ../.tools/airflow/bin/python -m torpor_airflow.check.figures
+	$(BIN)/python -m benchmarks.airflow $(BENCH)
 
 venv: .venv/synced ## the packages and tools of the checkout, in .venv; most targets make it
 

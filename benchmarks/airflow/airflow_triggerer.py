@@ -22,13 +22,13 @@ _OWN = ("_AIRFLOW__AS_LIBRARY", "AIRFLOW__")
 async def started(
     folder: Path, class_path: str, kwargs: Mapping[str, Any], count: int, **environ: str
 ) -> AsyncIterator[ChildProcess]:
-    """Start it in an existing folder, with so many waiting triggers as its capacity. All else is Airflow's default."""
+    """Start it in an existing folder, with so many waiting triggers. Its capacity is twice that, all else a default."""
     variables = _variables(folder) | environ
     await _prepare(variables, {"class": class_path, "kwargs": kwargs, "count": count})
     process = ChildProcess(
         name="airflow triggerer",
         log=folder / "triggerer.log",
-        program=(str(PYTHON), "-m", "airflow", "triggerer", "--skip-serve-logs", "--capacity", str(count)),
+        program=(str(PYTHON), "-m", "airflow", "triggerer", "--skip-serve-logs", "--capacity", str(2 * count)),
         environ=variables,
     )
     async with running(process):
