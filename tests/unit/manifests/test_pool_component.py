@@ -180,3 +180,16 @@ def _words(rule: dict[str, list[str]]) -> tuple[str, str, str]:
     names = f" ({', '.join(rule['resourceNames'])})" if "resourceNames" in rule else ""
     groups = ", ".join(group or "core" for group in rule["apiGroups"])
     return groups, ", ".join(rule["resources"]) + names, ", ".join(rule["verbs"])
+
+
+def test_the_pool_of_the_airflow_bridge_has_its_memory_and_its_rights() -> None:
+    """A patch of its own must name what the component has renamed."""
+    built = build(_ROOT / "airflow-bridge/pool")
+    deployment = find_object(built, "Deployment")
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    assert deployment["metadata"]["name"] == "torpor-triggerer-airflow"
+    assert (container["image"], container["resources"]["limits"]["memory"]) == ("torpor-airflow:dev", "1Gi")
+    names = {"torpor-triggerer-airflow-schedules", "torpor-triggerer-pool-airflow", "torpor-triggerer-airflow"}
+    assert {each["metadata"]["name"] for each in built if each["kind"] == "ClusterRoleBinding"} >= names
+    (watch,) = [each for each in built if each["kind"] == "ClusterRole" and "schedules" in each["metadata"]["name"]]
+    assert watch["rules"] == [{"apiGroups": ["torpor.dev"], "resources": ["schedules"], "verbs": ["list", "watch"]}]
