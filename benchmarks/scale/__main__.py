@@ -4,6 +4,7 @@ The shipped operators and triggerers run as processes against a real API server.
 Prints a Markdown table and writes JSON. `python -m benchmarks.scale.sizing` computes larger clusters from it.
 """
 
+import argparse
 import asyncio
 import os
 import sys
@@ -29,18 +30,21 @@ def main() -> int:
     parser = program.parser(__doc__, "scale", ScaleSizes)
     parser.add_argument("--logs", type=Path, help="folder for the logs of all processes")
     parser.add_argument("--profile", type=Path, help="folder for samples of the operator's stack during its failover")
+    parser.add_argument(
+        "--failover", action="store_true", help="the failover of the operator alone: by lists, then by changes"
+    )
     given = parser.parse_args()
     sizes = program.chosen_sizes(given, ScaleSizes)
     load = os.getloadavg()[0]
     figures: list[Figure] = []
     try:
-        asyncio.run(measure(figures, sizes, given.logs, given.profile))
+        asyncio.run(measure(figures, sizes, given))
     finally:
         program.report(given, "scale", figures, load=[load, os.getloadavg()[0]], sizes=asdict(sizes))
     return 0
 
 
-async def measure(figures: list[Figure], sizes: ScaleSizes, logs: Path | None, profile: Path | None) -> None:
+async def measure(figures: list[Figure], sizes: ScaleSizes, given: argparse.Namespace) -> None:
     """Append all figures, in the order in which they are measured."""
 
     async def take(name: str, taking: Awaitable[list[Figure]]) -> None:
@@ -50,9 +54,15 @@ async def measure(figures: list[Figure], sizes: ScaleSizes, logs: Path | None, p
         say(f"{name}, {time.monotonic() - began:.0f} s, load {load}{program.shown_figures(taken)}")
         figures.extend(taken)
 
-    async with open_system(sizes, logs, profile) as on, watch_runs(on.plane.api) as runs:
+    async with open_system(sizes, given.logs, given.profile) as on, watch_runs(on.plane.api) as runs:
         await warm(runs)
         await on.calm()
+        if given.failover:
+            await take("the large Workflow", costs.large(on, runs))
+            await _seeded(on, runs)
+            for way in ("lists", "changes"):
+                await take(f"failover by {way}", takeover.both(on, runs, way))
+            return
         held, empty = await rest.memory(on), await storage.compacted(on)
         await take("tasks before", costs.tasks(on, runs, "task", "with nothing else in etcd"))
         await take("waits that fire", costs.fires(on, runs))

@@ -63,6 +63,8 @@ class ScaleSystem:
     replicas: TriggererReplicas
     profile: Path | None = None
     """Folder for samples of the operators' stacks."""
+    flags: tuple[str, ...] = ()
+    """Of the operators that are started from now on."""
     ended: int = 0
     """Restarts of operators that have been ended since."""
     operators: dict[str, ChildProcess] = field(default_factory=dict)
@@ -86,7 +88,7 @@ class ScaleSystem:
     async def start_operator(self, identity: str) -> ChildProcess:
         """Start a replica."""
         sampler = ("benchmarks.profile.sampled", str(self.profile / f"{identity}.json")) if self.profile else ()
-        process = processes.operator(self.plane, name=identity, sampler=sampler, kept=True)
+        process = processes.operator(self.plane, *self.flags, name=identity, sampler=sampler, kept=True)
         await process.start()
         self.operators[identity] = process
         return process

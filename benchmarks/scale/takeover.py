@@ -2,6 +2,7 @@
 
 import signal
 import time
+from dataclasses import replace
 
 from benchmarks.harness.figures import Figure
 from benchmarks.harness.metering import MeteredSpan
@@ -9,35 +10,46 @@ from benchmarks.harness.processes import ChildProcess
 from benchmarks.harness.runs import WatchedRuns
 from benchmarks.harness.usage import Peaks, peaks
 from benchmarks.harness.waiting import until
-from benchmarks.scale.system import ScaleSystem
+from benchmarks.scale.system import ScaleSystem, start_operators
 from benchmarks.workflow.small_runs import watch_small_runs
 
 _LIMIT = 300.0
 _LOOK = 0.05
-_NAME = "after-failover"
 _SERVERS = {"kube-apiserver": "API server", "etcd": "etcd"}
 _MEMORY = "peak memory (RSS, with child processes)"
 
 
-async def operator(on: ScaleSystem, runs: WatchedRuns) -> list[Figure]:
-    """SIGKILL of the leader and a new Workflow; then a new process in its place."""
+_EVERYTHING = str(10**9)
+
+
+async def both(on: ScaleSystem, runs: WatchedRuns, way: str) -> list[Figure]:
+    """The failover of operators that list everything again (`lists`), or read only what has changed (`changes`)."""
+    await on.end_operators()
+    on.flags = ("--relist-limit", _EVERYTHING if way == "lists" else "0")
+    await start_operators(on)
+    await on.calm()
+    return [replace(figure, name=f"{way}_{figure.name}") for figure in await operator(on, runs, f"after-{way}")]
+
+
+async def operator(on: ScaleSystem, runs: WatchedRuns, new: str = "after-failover") -> list[Figure]:
+    """SIGKILL of the leader and a new Workflow of this name; then a new process in its place."""
     killed = await on.leader()
     (other,) = [operator for operator in on.operators.values() if operator is not killed]
     async with watch_small_runs(runs) as small, peaks({**on.plane.servers, other.name: other.pid}) as highest:
         _sample(on, other, signal.SIGUSR1)
         began = time.monotonic()
         await on.end_operator(killed.name, signal.SIGKILL)
-        await small.start(_NAME)
+        await small.start(new)
         await on.leader(without=killed.name)
         led, span = time.monotonic(), MeteredSpan.begin(on)
-        await until(lambda: _NAME in small.started, _LIMIT, every=_LOOK)
-        started = small.started[_NAME]
+        await until(lambda: new in small.started, _LIMIT, every=_LOOK)
+        started = small.started[new]
         to_pod = span.cpu()
         await on.calm()
         cpu = span.cpu()
         _sample(on, other, signal.SIGUSR2)
-    await runs.end(_NAME)
-    what = "after the Lease, until it has listed again and the pod of a new Workflow exists"
+    await runs.end(new)
+    what = "after the Lease, until its caches are up to date and the pod of a new Workflow exists"
     return [
         Figure(
             name="failover", what="SIGKILL of the leader to the pod of a new Workflow", value=started - began, unit="s"

@@ -201,7 +201,12 @@ class Operator:
             loops.append(partial(context.namespaces.run, self.kinds))
         if self.enabled.archive:
             loops += [context.archive.run, self.settled_logs.run]
-        return [*loops, partial(self.leadership.run, self._lead)]
+        return [*loops, self._compete]
+
+    async def _compete(self) -> None:
+        """Compete for the Lease with full caches: a replica that has them should lead, not one that has to list."""
+        await full_caches(self.context.cluster)
+        await self.leadership.run(self._lead)
 
     async def _lead(self) -> None:
         """Reconcile until cancelled. Then wait for running writes, so that the next leader's lists contain them."""
@@ -237,8 +242,14 @@ def _controllers(context: ControllerContext, reader: Reader, enabled: EnabledCom
     return [workflows, schedules, BackfillController(context, schedules.cache, find_archived)]
 
 
+async def full_caches(cluster: ClusterCache) -> None:
+    """Wait until TaskRuns and pods have been listed once."""
+    await cluster.taskruns.synced.wait()
+    await cluster.pods.synced.wait()
+
+
 async def lead(cluster: ClusterCache, clock: Clock, *loops: Loop) -> None:
-    """Reconcile on lists that began after the Lease was acquired, so they contain all writes of the former leader.
+    """Reconcile on caches with all that was committed when the Lease was acquired: all writes of the former leader.
 
     A watch may be seconds behind, and would not show a pod that the former leader has just created.
     """

@@ -180,6 +180,12 @@ class Settings(ProcessSettings):
         "few hundredths of a millisecond for each",
     )
     resync: float = Field(default=300.0, description="time between two reconcile passes of a Workflow without events")
+    relist_limit: int = Field(
+        default=1000,
+        ge=0,
+        description="TaskRuns or pods up to which a new leader lists all of them again; of more it reads what has "
+        "changed, which takes one to three seconds for any number",
+    )
     lease_duration: int = Field(default=15, description="seconds until another replica replaces a silent leader")
     hang_cpu: float = Field(
         default=10.0,

@@ -5,7 +5,7 @@ Tests and the simulation pass a clock with virtual time.
 
 import asyncio
 import time
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Coroutine
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
 
@@ -57,6 +57,13 @@ async def within(clock: Clock, seconds: float, work: Coroutine[Any, Any, T]) -> 
             # Not awaited: work that ignores its cancellation would delay the caller.
             working.add_done_callback(_retrieve)
             working.cancel()
+
+
+async def together(*work: Awaitable[None]) -> None:
+    """Await all of them at once. Raises the first error after all have ended."""
+    for outcome in await asyncio.gather(*work, return_exceptions=True):
+        if outcome is not None:
+            raise outcome
 
 
 def _retrieve(working: "asyncio.Future[Any]") -> None:

@@ -7,11 +7,15 @@ from http import HTTPStatus
 from typing import Any
 
 from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.resources import Resource
 from torpor_kubernetes.timing import Clock
 
 from torpor_local.apiserver.history import History, Object, event_of
 from torpor_local.apiserver.objects import DeniedError
 from torpor_local.apiserver.routes import Route
+
+BOOKMARK_SECONDS = 2.0
+"""Seconds before the end of a watch at which it gets a bookmark."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -76,7 +80,7 @@ class ObjectWatches:
                     version = until
                     if watcher.bookmark:
                         watcher.bookmark = False
-                        yield _bookmark(route, version)
+                        yield bookmark(route.resource, version)
                 if watcher.ended:
                     break
                 await watcher.signal.wait()
@@ -94,14 +98,20 @@ class ObjectWatches:
         return [event for event in events if event is not None]
 
     async def _time_out(self, watcher: _WatchClient, seconds: float) -> None:
-        await self._clock.sleep(seconds)
+        """End a watch. Two seconds before, it gets a bookmark, as from Kubernetes."""
+        before = min(seconds, BOOKMARK_SECONDS)
+        await self._clock.sleep(seconds - before)
+        watcher.bookmark = True
+        watcher.signal.set()
+        await self._clock.sleep(before)
         watcher.bookmark = watcher.ended = True
         watcher.signal.set()
 
 
-def _bookmark(route: Route, version: int) -> Object:
+def bookmark(resource: Resource, version: int) -> Object:
+    """The event that says that a watch has reported everything up to a version."""
     meta = {"resourceVersion": str(version), "creationTimestamp": None}
-    return {"type": "BOOKMARK", "object": {"kind": route.resource.kind, "metadata": meta}}
+    return {"type": "BOOKMARK", "object": {"kind": resource.kind, "metadata": meta}}
 
 
 def _gone() -> Object:

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from torpor_crds.models import workflow as workflows
 from torpor_crds.models.taskrun import TaskRun
 from torpor_crds.models.workflow import Workflow
+from torpor_kubernetes import timing
 from torpor_kubernetes.cache.reflector import Notice, Reflector, Unreadable
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.decoding import UNREADABLE
@@ -108,9 +109,8 @@ class ClusterCache:
 
     async def refresh(self) -> None:
         """Take in all that was committed before this call. Raises errors.ApiError if the API server cannot say."""
-        await self.taskruns.refresh()
-        await self.pods.refresh()
-        await self._relist_workflows(store=True)
+        reflected = (reflector.catch_up(self._settings.relist_limit) for reflector in (self.taskruns, self.pods))
+        await timing.together(*reflected, self._relist_workflows(store=True))
 
     async def drop_deleted(self) -> None:
         """Drop the Workflows that the API server no longer has: kopf does not report deletions during its own relist.

@@ -46,7 +46,7 @@ class ObjectSource(Protocol):
     resource: Resource
 
     def keys(self) -> Iterable[Key]:
-        """The keys of all objects."""
+        """The keys of all objects, in the order in which a new leader reconciles those of one namespace."""
 
     def uid(self, key: Key) -> str | None:
         """The uid of an object, or None if it is gone."""
@@ -144,14 +144,15 @@ class ReconcileLoop(Generic[M]):
 
     async def _resync(self) -> Never:
         """Enqueue every object now, and from time to time: a change may be missed, or a clock wrong."""
+        self._queue.begin(self._objects.keys())
         while True:
-            for key in list(self._objects.keys()):
-                self._queue.add(key)
             await self._clock.sleep(self._resync_seconds)
             try:
                 await self._objects.drop_deleted()
             except errors.ApiError as error:
                 _LOG.warning("cannot list %s: %s", self._objects.resource.plural, error.message)
+            for key in list(self._objects.keys()):
+                self._queue.add(key)
 
     async def _process(self, key: Key, reconcile: Callable[[Key, M], Coroutine[Any, Any, float | None]]) -> None:
         memory = self._memories[key]

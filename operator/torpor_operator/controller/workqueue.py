@@ -9,6 +9,7 @@ does not delay the others. A namespace whose passes take much CPU comes after th
 import asyncio
 import heapq
 from collections import Counter
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from torpor_crds.models.base import Metadata
@@ -82,6 +83,12 @@ class WorkQueue:
         else:
             self._due.setdefault(key.namespace, {}).setdefault(key, self._clock.monotonic())
             self._changed.set()
+
+    def begin(self, keys: Iterable[Key]) -> None:
+        """Make these keys due in this order, before those that are due already."""
+        waiting, self._due = self._due, {}
+        for key in (*keys, *(key for due in waiting.values() for key in due)):
+            self.add(key)
 
     def add_at(self, key: Key, moment: float) -> None:
         """Make the key due at a moment (seconds since the epoch), unless it is due earlier."""

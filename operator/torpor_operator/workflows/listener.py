@@ -31,8 +31,16 @@ class WorkflowObjects:
         self._cluster = cluster
 
     def keys(self) -> Iterable[Key]:
-        """The keys of all Workflows."""
-        return self._cluster.workflows
+        """The keys of all Workflows: those that run first, and of them those with the fewest TaskRuns.
+
+        A pass takes as long as there are TaskRuns, and a run that was created while no replica led has none.
+        """
+        return sorted(self._cluster.workflows, key=self._size)
+
+    def _size(self, key: Key) -> tuple[bool, int]:
+        workflow = self._cluster.workflows[key]
+        has_ended = workflow.status.completion_time is not None
+        return has_ended, self._cluster.taskruns.store.count_indexed(workflow.metadata.uid)
 
     def uid(self, key: Key) -> str | None:
         """The uid of a Workflow, or None if it is gone."""

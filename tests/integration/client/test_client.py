@@ -115,6 +115,17 @@ async def test_a_store_that_fell_behind_lists_again(api: Api, namespace: str, mo
     assert reflector.relists == 2
 
 
+async def test_a_store_without_its_watch_catches_up_by_a_bookmark(api: Api, namespace: str) -> None:
+    reflector, _ = reflecting(api, namespace, TASKRUNS)
+    async with running(reflector):
+        await reflector.synced.wait()
+    await api.create(TASKRUNS, namespace, body("later"))
+    await api.create(CONFIGMAPS, namespace, {"metadata": {"name": "newer"}})  # the last change is of another kind
+    await reflector.catch_up(relist_limit=-1)
+    assert [item["metadata"]["name"] for item in reflector.store.values()] == ["later"]
+    assert reflector.relists == 1
+
+
 async def test_pages_are_one_list(api: Api, namespace: str) -> None:
     await asyncio.gather(*(api.create(CONFIGMAPS, namespace, {"metadata": {"name": f"c{n}"}}) for n in range(25)))
     pages = [page async for page in api.pages(CONFIGMAPS, namespace, limit=10)]

@@ -13,11 +13,13 @@ from http import HTTPStatus
 from typing import Any, Protocol
 
 from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.resources import Resource
 from torpor_kubernetes.client.transport import JSON, Response
 from torpor_local.apiserver.history import Object, ObjectChange, cloned, collection, copied, event_of
 from torpor_local.apiserver.objects import DeniedError
 from torpor_local.apiserver.selection import ListQuery
 from torpor_local.apiserver.server import ApiRequest
+from torpor_local.apiserver.watches import BOOKMARK_SECONDS, bookmark
 
 from tests.simulation.loop import VirtualLoop
 from tests.simulation.process import Process, ProcessClock
@@ -234,7 +236,9 @@ class Network:
                 server.offer(watcher, entry, behind)
         watchers = server.watchers.setdefault(kind, [])
         watchers.append(watcher)
-        server.process.call_later(float(query.get("timeoutSeconds", "290")), self._time_out, watcher)
+        seconds = float(query.get("timeoutSeconds", "290"))
+        server.process.call_later(max(0.0, seconds - BOOKMARK_SECONDS), self._bookmark, watcher, route.resource)
+        server.process.call_later(seconds, self._time_out, watcher)
         try:
             while True:
                 while watcher.pending and watcher.pending[0][0] <= loop.time() + 1e-9:
@@ -255,8 +259,17 @@ class Network:
         if not watcher.pending or watcher.pending[0][0] > self._server.loop.time() + 1e-9:
             return False
         after = watcher.pending[0][1]
+        if "BOOKMARK" in {event["type"], after["type"]}:
+            return False
         same = after["object"]["metadata"]["uid"] == event["object"]["metadata"]["uid"]
         return same and event["type"] == after["type"] == "MODIFIED" and self._server.fault_policy.coalesces()
+
+    def _bookmark(self, watcher: _Watcher, resource: Resource) -> None:
+        """Report after all changes up to now that the watch has delivered them, in their order."""
+        now = self._server.loop.time()
+        due = max([now, *(due for due, _ in watcher.pending)])
+        watcher.pending.append((due, bookmark(resource, self._server.fake.history.version)))
+        self._server.process.call_later(due - now, watcher.poke)
 
     @staticmethod
     def _time_out(watcher: _Watcher) -> None:

@@ -38,6 +38,7 @@ HISTORY_MAX, HISTORY_KEPT = 6, 3
 SHARDS = 8
 LEASE_SECONDS = 6
 GRACE = 20.0
+RELIST_LIMITS = (1000, 0)
 SETTINGS = Settings(
     former_pod_grace=3.0,
     archive_grace=4.0,
@@ -76,10 +77,14 @@ async def operator(
     simulated: SimulatedArchive,
     scheduled: bool = False,
 ) -> None:
-    """One replica; returns or raises where the real process would exit."""
+    """One replica; returns or raises where the real process would exit.
+
+    As a new leader, some list all objects again, as in a small cluster. The others read what has changed.
+    """
     api = Api(server.transport(process), ProcessClock(process), jitter=rng.random)
     archive = ArchiveClients(store=simulated, post=simulated.post, reader=simulated)
-    settings = SETTINGS.model_copy(update={"identity": process.name})
+    limit = RELIST_LIMITS[rng.getrandbits(1)]
+    settings = SETTINGS.model_copy(update={"identity": process.name, "relist_limit": limit})
     enabled = EnabledComponents(archive=simulated.installed, schedules=scheduled, cluster_checks=False)
     replica = Operator.build(api, settings, InProcess(), archive, jitter=rng.random, enabled=enabled)
     await replica.run(partial(watch_workflows, api))

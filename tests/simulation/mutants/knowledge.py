@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from torpor_kubernetes.cache import store
+from torpor_kubernetes.cache.reflector import Reflector
 from torpor_kubernetes.cache.store import CacheStore
 from torpor_operator import app
 from torpor_operator.controller.queries import QueryResolver
@@ -37,16 +38,25 @@ def _sync() -> None:
     async def lead(_cache: Any, _clock: Any, *loops: Any) -> None:
         await asyncio.gather(*(loop() for loop in loops))
 
+    async def at_once(_cache: Any) -> None:
+        return
+
     put(app, "lead", lead)
+    put(app, "full_caches", at_once)
 
 
-def _fresh_list() -> None:
-    async def lead(cache: Any, _clock: Any, *loops: Any) -> None:
-        await cache.taskruns.synced.wait()
-        await cache.pods.synced.wait()
+def _fresh_caches() -> None:
+    async def lead(_cache: Any, _clock: Any, *loops: Any) -> None:
         await asyncio.gather(*(loop() for loop in loops))
 
     put(app, "lead", lead)
+
+
+def _committed_version() -> None:
+    async def nothing(_self: Reflector[Any], _scope: str | None) -> int:
+        return 0
+
+    put(Reflector, "committed_version", nothing)
 
 
 def _relist_diff() -> None:
@@ -82,9 +92,14 @@ MUTANTS = (
     ),
     Mutant(name="cache sync before planning", without="a new leader plans before its caches have synced", switch=_sync),
     Mutant(
-        name="fresh list of a new leader",
+        name="fresh caches of a new leader",
         without="a new leader plans from its watch caches",
-        switch=_fresh_list,
+        switch=_fresh_caches,
+    ),
+    Mutant(
+        name="version of a catch-up",
+        without="a new leader reads the changes up to any version",
+        switch=_committed_version,
     ),
     Mutant(name="relist diff", without="an object deleted during a watch gap stays in the cache", switch=_relist_diff),
     Mutant(name="version order", without="an older version replaces a newer one", switch=_older_word),

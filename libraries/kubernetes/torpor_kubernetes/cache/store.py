@@ -113,6 +113,10 @@ class CacheStore(Generic[T]):
         entries = (self._entries[key] for key in self._keys_by_word.get(word, ()))
         return [entry.item for entry in entries if entry.item is not None]
 
+    def count_indexed(self, word: str) -> int:
+        """Return the number of objects for which `index` returned this word."""
+        return len(self._keys_by_word.get(word, ()))
+
     def unreadable(self, namespace: str, name: str) -> Unreadable | None:
         """Return why the current version of an object cannot be read, if so."""
         entry = self._entries.get(ObjectKey(namespace, name))

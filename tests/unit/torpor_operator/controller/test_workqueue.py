@@ -57,6 +57,14 @@ async def test_a_key_that_is_added_twice_is_processed_once(queue: WorkQueue) -> 
     waiting.cancel()
 
 
+async def test_a_new_leader_sets_the_order_of_what_is_due(queue: WorkQueue) -> None:
+    others = Key("ns", "gone"), Key("ns", "c")
+    for key in (*others, B):
+        queue.add(key)
+    queue.begin([A, B, others[1]])
+    assert [await queue.get() for _ in range(4)] == [A, B, others[1], others[0]]
+
+
 async def test_a_key_that_is_added_while_it_is_processed_is_due_again_afterwards(queue: WorkQueue) -> None:
     queue.add(A)
     assert await queue.get() == A

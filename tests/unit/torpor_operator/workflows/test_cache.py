@@ -10,7 +10,7 @@ from torpor_operator.controller.workqueue import Key, WorkQueue
 from torpor_operator.model.pod import Pod
 from torpor_operator.settings import Settings
 from torpor_operator.workflows.archive_uploads import ArchiveUploads
-from torpor_operator.workflows.listener import WorkflowListener
+from torpor_operator.workflows.listener import WorkflowListener, WorkflowObjects
 from torpor_operator.workflows.slot_pools import SlotAllocator
 from torpor_operator.workflows.snapshots import WorkflowSnapshots
 from torpor_wire import constants, names
@@ -95,6 +95,16 @@ def test_a_late_version_of_a_workflow_that_is_gone_is_ignored(recorded: Recordin
     assert recorded.gather(RUN, {}) is None
     recorded.cache.store_workflow(workflow(102, uid="another"))
     assert recorded.gather(RUN, {}) is not None
+
+
+def test_a_new_leader_begins_with_what_runs_and_has_few_taskruns(recorded: RecordingCache) -> None:
+    ended = {"completionTime": "2026-11-01T00:00:00.000Z"}
+    for name, status in (("ended", ended), ("run", {}), ("new", {})):
+        body = workflow(100, uid="workflow" if name == "run" else name)
+        body["metadata"]["name"] = name
+        recorded.cache.store_workflow(body | {"status": status})
+    recorded.cache.taskruns.store.absorb(taskrun(101))
+    assert [key.name for key in WorkflowObjects(recorded.cache).keys()] == ["new", "run", "ended"]  # noqa: SIM118
 
 
 def test_an_older_version_of_a_workflow_is_ignored(recorded: RecordingCache) -> None:
