@@ -36,8 +36,11 @@ from torpor_operator.schedules.plan.actions import (
 )
 
 _LOG = logging.getLogger(__name__)
-_STARTS = (CreateSource, PatchTaskRun, CreateRun)
-"""Actions that lead to further ones. The others end something or go on with it, so they come first."""
+_STARTS = (CreateSource, PatchTaskRun)
+"""Actions that lead to further events. The others end something or go on with it, so they come first.
+
+So does the run of an event, which a user waits for. The arming of sources limits how many there are (ADR 0053).
+"""
 _INDEPENDENT = (CreateSource, PatchTaskRun, DeleteRun)
 """Actions on which no status depends: one that always fails must not keep the other sources from going on."""
 

@@ -19,6 +19,7 @@ from torpor_operator.controller.workqueue import Key, WorkQueue, key_of
 from torpor_operator.model.actions import Need, Notice
 from torpor_operator.model.snapshot import Answer
 from torpor_operator.schedules.cache import ScheduleCache
+from torpor_operator.schedules.count_pace import counts_due
 from torpor_operator.schedules.event_pace import EventPace
 from torpor_operator.schedules.executor import ScheduleExecutor
 from torpor_operator.schedules.plan.actions import DeleteRun, SchedulePlan
@@ -105,8 +106,7 @@ class ScheduleReconciler:
     async def _store(self, schedule: Schedule, decided: SchedulePlan, memory: ScheduleMemory) -> bool | None:
         """Store a changed status, then post the Events. Returns whether it was written; None after a conflict."""
         wanted = decided.status
-        postponed = self._clock.now() < self._counts_due(memory)
-        if wanted is None or wanted == schedule.status or (postponed and not _has_news(schedule.status, wanted)):
+        if wanted is None or wanted == schedule.status or self._is_postponed(schedule.status, wanted, memory):
             if decided.actions or decided.after_status:
                 await self._executor.post(schedule, decided.notices)
             return False
@@ -131,7 +131,7 @@ class ScheduleReconciler:
             due.append(self._clock.now() + min(delays))
             await self._report_delay(schedule, max(delays))
         if decided.status is not None and decided.status != schedule.status:
-            due.append(self._counts_due(memory))
+            due.append(self._counts_due(schedule.status, decided.status, memory))
         return min(due, default=None)
 
     async def _report_delay(self, schedule: Schedule, delay: float) -> None:
@@ -142,8 +142,12 @@ class ScheduleReconciler:
             )
             await self._executor.post(schedule, [Notice(reason=Reason.EVENTS_DELAYED, message=message, warning=True)])
 
-    def _counts_due(self, memory: ScheduleMemory) -> float:
-        return memory.status_written + self._status_interval
+    def _is_postponed(self, stored: ScheduleStatus, wanted: ScheduleStatus, memory: ScheduleMemory) -> bool:
+        return not _has_news(stored, wanted) and self._clock.now() < self._counts_due(stored, wanted, memory)
+
+    def _counts_due(self, stored: ScheduleStatus, wanted: ScheduleStatus, memory: ScheduleMemory) -> float:
+        written, interval = memory.status_written, self._status_interval
+        return counts_due(stored, wanted, written=written, interval=interval, now=self._clock.now())
 
 
 def _only_deletes(decided: SchedulePlan) -> bool:
