@@ -27,15 +27,15 @@ def install(into: Path) -> None:
 
     def begin(_: int, __: FrameType | None) -> None:
         counts.clear()
-        signal.setitimer(signal.ITIMER_PROF, EVERY, EVERY)
+        signal.setitimer(signal.ITIMER_VIRTUAL, EVERY, EVERY)
 
     def end(_: int, __: FrameType | None) -> None:
-        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         partial = into.with_suffix(".partial")
         partial.write_text(json.dumps([[stack, count] for stack, count in counts.items()]))
         partial.rename(into)
 
-    for sign, handler in ((signal.SIGPROF, sample), (signal.SIGUSR1, begin), (signal.SIGUSR2, end)):
+    for sign, handler in ((signal.SIGVTALRM, sample), (signal.SIGUSR1, begin), (signal.SIGUSR2, end)):
         signal.signal(sign, handler)
         signal.siginterrupt(sign, False)
 
