@@ -10,7 +10,7 @@ from tests.integration.archive.conftest import _write_kubeconfig, account
 from tests.integration.archive.databases import Sqlite
 from tests.integration.archive.process import ArchiveProcess
 from tests.integration.conftest import collection
-from tests.integration.controller.stage import ControllerFixture, python
+from tests.integration.controller.stage import ControllerFixture, python, shell
 
 _CONFIG = f"{collection('configmaps', 'torpor-system')}/torpor-archive"
 
@@ -103,13 +103,13 @@ def test_a_run_stays_and_shows_the_cause_while_the_archive_has_no_database(
 def test_a_run_without_a_ttl_is_archived_at_its_end_and_after_a_clear(
     stage: ControllerFixture, archive: ArchiveProcess, reader: str
 ) -> None:
-    name = stage.submit([python("only", "echo")])
+    name = stage.submit([python("only", "echo"), shell("odd", "exit 3", mayFail=True)])
     stage.until(lambda: _is_archived(stage, name), "it is archived")
     uid = stage.get("workflows", name)["metadata"]["uid"]
     path = f"/v1/namespaces/{stage.namespace}/runs/{uid}"
     workflow, *others = _lines(archive.request("GET", path, reader).expect(200).body)
     assert workflow["status"]["state"] == "Succeeded"
-    (first,) = _of_kind(others, "TaskRun")
+    first = _run_of(others, "only")
     events = _of_kind(others, "Event")
     assert "Succeeded" in [event["reason"] for event in events if event["regarding"]["uid"] == uid]
 
@@ -119,7 +119,7 @@ def test_a_run_without_a_ttl_is_archived_at_its_end_and_after_a_clear(
     stage.until(lambda: _is_archived(stage, name), "it is archived again")
     workflow, *others = _lines(archive.request("GET", path, reader).expect(200).body)
     assert workflow["status"]["clears"] == 1
-    (second,) = _of_kind(others, "TaskRun")
+    second = _run_of(others, "only")
     assert second["metadata"]["uid"] != first["metadata"]["uid"]
 
     stored = _stored_at(archive, uid)
@@ -130,6 +130,11 @@ def test_a_run_without_a_ttl_is_archived_at_its_end_and_after_a_clear(
     later = stage.submit([python("only", "echo")])
     stage.until(lambda: _is_archived(stage, later), "a later run is archived")
     assert _stored_at(archive, uid) == stored
+
+
+def _run_of(lines: list[dict[str, Any]], task: str) -> dict[str, Any]:
+    """The TaskRun of a task in an archived run."""
+    return next(run for run in _of_kind(lines, "TaskRun") if run["spec"]["task"] == task)
 
 
 def _stored_at(archive: ArchiveProcess, uid: str) -> object:

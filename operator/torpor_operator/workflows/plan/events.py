@@ -46,14 +46,17 @@ def hooks(workflow: Workflow, outcomes: Iterable[TaskOutcome]) -> tuple[PostEven
 
 
 def verdict(workflow: Workflow, final: RunVerdict) -> tuple[PostEvent, ...]:
-    """An Event on the Workflow when its run has ended."""
-    if not final.final:
+    """An Event on the Workflow when its run has failed, or has succeeded with a remark.
+
+    A plain success needs none: the state shows it, and each of many small runs would pay for it.
+    """
+    if not final.final or not (final.message or final.succeeded == "False"):
         return ()
     return (
         PostEvent(
             regarding=None,
             reason=final.reason,
-            message=final.message or "all tasks succeeded or were skipped",
+            message=final.message,
             warning=final.succeeded == "False",
             key=f"{_run_key(workflow)}/{final.reason}",
         ),

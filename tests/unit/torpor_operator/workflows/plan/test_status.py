@@ -109,9 +109,22 @@ def test_a_retry_without_a_time_starts_at_once() -> None:
     assert [event.message for event in world.settle().events] == ["UpForRetry; next attempt now"]
 
 
-def test_the_end_of_a_run_is_one_event_on_it() -> None:
-    world = PlanFixture(python("a")).settle().succeed("a")
-    assert [(event.regarding, event.reason, event.warning) for event in world.events] == [(None, "Succeeded", False)]
+def _events_of_end(world: PlanFixture) -> list[tuple[str, bool]]:
+    return [(event.reason, event.warning) for event in world.events if event.regarding is None]
+
+
+def test_a_plain_success_is_no_event() -> None:
+    assert _events_of_end(PlanFixture(python("a")).settle().succeed("a")) == []
+
+
+def test_a_success_with_a_remark_is_one_event() -> None:
+    world = PlanFixture(python("a", mayFail=True)).settle().fail("a")
+    assert ("Succeeded", False) in _events_of_end(world)
+
+
+def test_a_failure_is_one_event() -> None:
+    world = PlanFixture(python("a")).settle().fail("a")
+    assert _events_of_end(world) == [("Error", True)]
 
 
 def test_a_skipped_run_succeeds() -> None:
