@@ -107,7 +107,7 @@ def test_defaults_above_48_kib_are_rejected(server: Server, namespace: str, kind
         body = manifest(kind, "big", spec if kind == "Workflow" else {"workflow": spec})
         answer = server.create(plural, namespace, body)
         assert answer.status == 422
-        assert "spec.defaults.pod has about" in answer.message
+        assert "spec.defaults.pod has too many bytes" in answer.message
         assert "the limit is 49152" in answer.message
     small = workflow({}, defaults={"pod": {"env": [{"name": f"V{n}", "value": "x" * 4_096} for n in range(11)]}})[
         "spec"
