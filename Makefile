@@ -22,7 +22,7 @@ CODE := libraries crds operator triggerer archive cli worker-image local ui/torp
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help airflow-venv airflow-test airflow-examples airflow-kind airflow-triggers bench-airflow tools faults soak upgrade-test upgrade-test-cluster try version wheels wheel-test release-check release-lock release-images release-push release-sign release-verify release-files release-compare release-login release-publish docs-version audit demo docs prose test test-long ui ui-test venv fmt lint type unit integration kueue kueue-cluster attacks fuzz e2e generate verify bench bench-attacks \
-	bench-archive bench-argo bench-chain bench-child-runs bench-cli bench-failover bench-guard bench-install bench-logs bench-metrics bench-objects bench-reduce bench-run bench-scale bench-schedules bench-sensors bench-start bench-startup \
+	bench-archive bench-argo bench-chain bench-child-runs bench-cli bench-failover bench-guard bench-install bench-logs bench-metrics bench-objects bench-reduce bench-requests bench-run bench-scale bench-schedules bench-sensors bench-start bench-startup \
 	bench-files bench-structure bench-triggerer bench-ui bench-ui-browser bench-views bench-workflow bench-writes mutants cli chart images runtime-folder manifest sbom uninstall load cluster kubeconfig \
 	cluster-down control-plane \
 	control-plane-down
@@ -228,6 +228,9 @@ bench-start: venv ## creation of a pod to user code, above a bare pod: FROM torp
 
 bench-writes: venv ## API writes per python task, from the API server's metrics
 	$(BIN)/python -m benchmarks.writes
+
+bench-requests: venv ## CPU of the API server for one request: creation of a Workflow by policy, a claim in several forms
+	$(BIN)/python -m benchmarks.profile.request_costs $(BENCH)
 
 bench-files: venv ## files between pods: MB/s, memory of the helper, CPU of archive and operator, API writes: BENCH="--size 5000000000"
 	$(BIN)/python -m benchmarks.files $(BENCH)
