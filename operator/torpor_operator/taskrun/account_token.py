@@ -47,7 +47,7 @@ def refusal(view: TaskRunView, chosen: PodFields) -> Step | None:
             message = account_mark.absence(namespace, account)
         case _:
             return Step(needs=(need,))
-    return step.fail(view, Reason.LAUNCH_FAILED, message, retry.Policy())
+    return step.fail(view, Reason.FORBIDDEN, message, retry.Policy())
 
 
 def is_mounted(chosen: PodFields) -> bool:

@@ -112,5 +112,5 @@ def test_no_pod_has_an_account_of_somebody_else(stage: ControllerFixture, author
     assert stage.ends(run)["state"] == "Failed"
     for task in ("code", "program"):
         taskrun = _refusal(stage, run, task)
-        assert taskrun["status"]["reason"] == "LaunchFailed"
+        assert taskrun["status"]["reason"] == "Forbidden"
         assert stage.pods_of(taskrun) == []

@@ -98,7 +98,7 @@ def _launched(task: Body, use: AccountUse | None = None) -> PlanFixture:
 def test_a_task_gets_no_account_that_its_owner_did_not_allow(kind: Any, pod: Body, use: AccountUse, words: str) -> None:
     world = _launched(kind("a", pod=pod, retries={"limit": 3}), use)
     status = world.run("a").status
-    assert (status.state, status.reason, status.message) == (State.FAILED, "LaunchFailed", words)
+    assert (status.state, status.reason, status.message) == (State.FAILED, "Forbidden", words)
     assert world.pods == {}
 
 
@@ -109,7 +109,7 @@ def test_a_mark_that_is_withdrawn_holds_for_the_next_attempt() -> None:
     world.api.accounts = {"deployer": AccountUse.NOT_ALLOWED}
     world.report_failure("a")
     world.advance(60)
-    assert world.run("a").status.reason == "LaunchFailed"
+    assert world.run("a").status.reason == "Forbidden"
     assert len(world.pods) == 1
 
 
@@ -123,4 +123,4 @@ def test_the_account_of_all_tasks_needs_no_mark(pod: Body) -> None:
 @pytest.mark.attack
 def test_a_token_of_the_account_of_all_tasks_needs_the_mark() -> None:
     world = _launched(container("a", pod={**_ASKED, "serviceAccountName": "torpor-task"}), AccountUse.NOT_ALLOWED)
-    assert (world.run("a").status.reason, world.pods) == ("LaunchFailed", {})
+    assert (world.run("a").status.reason, world.pods) == ("Forbidden", {})

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 from torpor_crds.models.workflow import Workflow
-from torpor_kubernetes.client.resources import EVENTS, WORKFLOWS
+from torpor_kubernetes.client.resources import ACCOUNTS, EVENTS, WORKFLOWS
 from torpor_operator.graph.dag import Graph, GraphProblem
-from torpor_operator.model.actions import Action, PostEvent
+from torpor_operator.model.actions import Action, PostEvent, ReadAccount
 from torpor_operator.model.snapshot import Snapshot
 from torpor_operator.model.workflow_plan import WorkflowPlan
 from torpor_operator.settings import Settings
@@ -16,6 +16,7 @@ from torpor_operator.workflows.graph_builder import GraphBuilder
 from torpor_operator.workflows.plan.planner import plan
 from torpor_operator.workflows.plan.run_context import BuildGraph
 from torpor_operator.workflows.reconciler import WorkflowMemory
+from torpor_wire import constants
 
 from tests.support.builders import NAMESPACE, python
 from tests.support.controller_harness import ControllerHarness
@@ -164,3 +165,27 @@ async def test_an_unexpected_error_of_one_workflow_does_not_stop_another(
         await harness.advance(60)
     assert harness.state("good") == "Succeeded"
     assert 4 <= tries <= 10
+
+
+async def test_a_pass_after_a_failed_one_asks_again_who_may_use_an_account(
+    harness: ControllerHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark = {constants.ACCOUNT_TOKENS: constants.TOKENS_ALLOWED}
+    harness.fake._routes.serve(ACCOUNTS)
+    harness.fake.put(ACCOUNTS, {"metadata": {"name": "loader", "namespace": NAMESPACE, "annotations": mark}})
+    withdrawn = {"metadata": {"annotations": {constants.ACCOUNT_TOKENS: None}}}
+    failures = 0
+
+    def failing(snapshot: Snapshot, build_graph: BuildGraph) -> WorkflowPlan:
+        nonlocal failures
+        if failures == 0 and any(isinstance(need, ReadAccount) for need in snapshot.known):
+            failures += 1
+            harness.fake.edit(ACCOUNTS, NAMESPACE, "loader", withdrawn)
+            raise RuntimeError("a bug of a plan")
+        return plan(snapshot, build_graph)
+
+    monkeypatch.setattr("torpor_operator.workflows.reconciler.plan", failing)
+    harness.create("run", python("a", pod={"serviceAccountName": "loader"}))
+    await harness.advance(10)
+    assert failures == 1
+    assert harness.taskrun("run", "a")["status"]["reason"] == "Forbidden"
