@@ -29,7 +29,7 @@ _PERMANENT = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus
 """Errors that the author can fix and a retry cannot. 400 is an invalid quantity or a field of another type."""
 _NO_ROLE = "cannot create resource"  # a new API server refuses everything until it has read the roles
 _NO_MANAGED_FIELDS: Object = {"op": "add", "path": "/metadata/managedFields", "value": [{}]}
-"""Ends the record of who set which field of the pod: later writes, also of kubelets, cost less without it (ADR 0088)."""
+"""Ends the record of who set which field of the pod: later writes, also of kubelets, cost less (ADR 0088)."""
 _SET_UP = "; manifests/namespace sets up a namespace for workflows"
 
 
