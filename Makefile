@@ -21,7 +21,7 @@ CODE := libraries crds operator triggerer archive cli worker-image local ui/torp
 # The tests start hundreds of Python processes. Each would compile all modules if none may store the bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help airflow-venv airflow-test airflow-examples airflow-kind airflow-triggers bench-airflow tools faults soak upgrade-test upgrade-test-cluster try version wheels wheel-test release-check release-lock release-images release-push release-sign release-verify release-files release-compare release-login release-publish docs-version audit demo docs prose test test-long ui ui-test venv fmt lint type unit integration kueue kueue-cluster attacks fuzz e2e generate verify bench bench-attacks \
+.PHONY: help airflow-venv airflow-test airflow-examples airflow-kind airflow-real airflow-triggers bench-airflow tools faults soak upgrade-test upgrade-test-cluster try version wheels wheel-test release-check release-lock release-images release-push release-sign release-verify release-files release-compare release-login release-publish docs-version audit demo docs prose test test-long ui ui-test venv fmt lint type unit integration kueue kueue-cluster attacks fuzz e2e generate verify bench bench-attacks \
 	bench-archive bench-argo bench-chain bench-child-runs bench-cli bench-failover bench-guard bench-install bench-logs bench-metrics bench-objects bench-reduce bench-requests bench-run bench-scale bench-schedules bench-sensors bench-start bench-startup \
 	bench-files bench-structure bench-triggerer bench-ui bench-ui-browser bench-views bench-workflow bench-writes mutants cli chart images runtime-folder manifest sbom uninstall load cluster kubeconfig \
 	cluster-down control-plane \
@@ -341,6 +341,14 @@ airflow-examples: airflow-venv ## convert and check the example DAGs of Airflow,
 
 airflow-kind: venv ## DAGs of Airflow in real pods, with system tests of its providers, on the cluster of make demo: 10 minutes
 	$(BIN)/pytest -q -m long tests/e2e/airflow
+
+.tools/airflow-real/synced: airflow-bridge/providers/uv.lock airflow-bridge/providers/pyproject.toml | $(UV)
+	@UV_PROJECT_ENVIRONMENT=$(CURDIR)/.tools/airflow-real $(UV) sync --quiet --frozen --project airflow-bridge/providers
+	@touch $@
+
+airflow-real: venv .tools/airflow-real/synced ## run operators and triggers of Airflow's providers (2 GB) against servers on loopback, and write docs/reference/airflow-providers.md; an interrupted run goes on
+	cd airflow-bridge/tests && ../../.tools/airflow-real/bin/python -m provider_runs \
+	  --keep ../../build/airflow-real.jsonl --into ../../docs/reference/airflow-providers.md
 
 airflow-triggers: airflow-venv ## write docs/reference/airflow-triggers.md: what each installed trigger class of Airflow needs
 	cd airflow-bridge && ../.tools/airflow/bin/python -m torpor_airflow.triggers.page ../docs/reference/airflow-triggers.md

@@ -62,12 +62,14 @@ def semantic(version: str) -> str:
 def files(root: Path = ROOT) -> Sequence[VersionedFile]:
     """Every file that repeats the version. Examples have versions of their own; a chart gets it when it is packaged."""
     projects = [root / "pyproject.toml", root / "cli/packaging/pyproject.toml"]
+    projects += [root / "airflow-bridge/providers/pyproject.toml"]
     projects += sorted({*root.glob("*/pyproject.toml"), *root.glob("libraries/*/pyproject.toml")})
     pages = [page for page in sorted((root / "docs").rglob("*.md")) if _WHEEL.search(page.read_text())]
     return [
         *(VersionedFile(path=path, pattern=_PROJECT) for path in projects),
         VersionedFile(path=root / "uv.lock", pattern=_LOCKED),
         VersionedFile(path=root / "airflow-bridge/uv.lock", pattern=_LOCKED),
+        VersionedFile(path=root / "airflow-bridge/providers/uv.lock", pattern=_LOCKED),
         *(VersionedFile(path=page, pattern=_WHEEL) for page in pages),
     ]
 

@@ -15,7 +15,7 @@ import stat
 import subprocess
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NoReturn
@@ -48,8 +48,11 @@ sys.exit(int(server.recv(16) or b"137"))
 
 
 @contextmanager
-def started(folder: Path, variables: Mapping[str, str]) -> Iterator[str]:
-    """Start the server, and yield the path of the interpreter, which adds these variables to its own."""
+def started(folder: Path, variables: Mapping[str, str], imports: Iterable[str] = ()) -> Iterator[str]:
+    """Start the server, and yield the path of the interpreter, which adds these variables to its own.
+
+    `imports` are further modules that the server imports before the first task.
+    """
     path = folder / "prefork.sock"
     program = folder / "python"
     program.write_text(_CLIENT.format(python=sys.executable, path=str(path), variables=dict(variables)))
@@ -58,7 +61,7 @@ def started(folder: Path, variables: Mapping[str, str]) -> Iterator[str]:
         listening.bind(str(path))
         listening.listen(64)
         server = subprocess.Popen(
-            [sys.executable, "-m", "torpor_airflow.check.prefork", str(listening.fileno())],
+            [sys.executable, "-m", "torpor_airflow.check.prefork", str(listening.fileno()), *imports],
             pass_fds=(listening.fileno(),),
         )
     try:
@@ -89,7 +92,7 @@ def main() -> None:
 
 def _import() -> None:
     """Import what each task needs. The server itself runs none of it."""
-    for name in _IMPORTS:
+    for name in (*_IMPORTS, *sys.argv[2:]):
         importlib.import_module(name)
     from torpor_airflow.check import repeatable  # noqa: PLC0415 - Airflow takes seconds to import
 

@@ -1,0 +1,1 @@
+"""Servers on loopback that answer as the services of the providers do."""
