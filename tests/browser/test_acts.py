@@ -79,7 +79,7 @@ async def test_a_button_that_the_user_may_not_use_says_why(cluster: MadeUpApi, o
     async with serve_page(endpoint(cluster, "ann-token"), namespaces=NAMESPACES[:1]) as page:
         window = await open_view(RUN, of=page)
         retry = window.button("Retry")
-        await expect(retry).to_have_attribute("aria-disabled", "true", timeout=30_000)
+        await expect(retry).to_have_attribute("aria-disabled", "true")
         assert "may not" in (await retry.get_attribute("title") or "")
         await retry.click(force=True)
         await expect(window.page.get_by_role("dialog")).to_have_count(0)

@@ -36,7 +36,7 @@ def hostile_field(name: str, value: Any) -> Any:
 @pytest.mark.parametrize("path", ["schedules", "schedules/data/nightly-census", "inbox", "triggerers", "cluster"])
 async def test_markup_in_answers_stays_text_and_hidden_characters_show(path: str, open_view: OpenView) -> None:
     window = await open_view(path, answers=hostile(answers.LISTS))
-    await expect(window.page.locator("main, .view").get_by_text("U+202E").first).to_be_attached(timeout=30_000)
+    await expect(window.page.locator("main, .view").get_by_text("U+202E").first).to_be_attached()
     assert await window.page.locator("img[src='x'], main script").count() == 0
     assert "owned" not in await window.page.title()
     assert "\u202e" not in await window.page.inner_text("body")
@@ -60,7 +60,7 @@ async def test_a_graph_of_hostile_names_is_drawn_as_text(cluster: MadeUpApi, ope
     spec = {"tasks": tasks, "groups": [{"name": MARKUP}]}
     cluster.server.put(WORKFLOWS, runs.workflow("data", "hostile-graph", spec, {}))
     window = await open_view("run/live/data/hostile-graph/graph")
-    await expect(window.page.locator(".graph-box").first).to_contain_text("<img", timeout=30_000)
+    await expect(window.page.locator(".graph-box").first).to_contain_text("<img")
     assert await window.page.locator("img[src='x']").count() == 0
     assert "owned" not in await window.page.title()
 
@@ -70,7 +70,7 @@ async def test_a_graph_whose_tasks_form_a_circle_is_drawn(cluster: MadeUpApi, op
     spec = {"tasks": [*tasks, {"name": "c", "python": "m:f", "after": ["b"]}]}
     cluster.server.put(WORKFLOWS, runs.workflow("data", "circle-graph", spec, {}))
     window = await open_view("run/live/data/circle-graph/graph")
-    await expect(window.page.locator(".graph-box")).to_have_count(3, timeout=30_000)
+    await expect(window.page.locator(".graph-box")).to_have_count(3)
 
 
 @pytest.mark.parametrize("path", ["schedules", "inbox", "triggerers", "cluster", f"run/live/data/{BIG}/grid"])
@@ -90,5 +90,5 @@ async def test_a_token_that_expires_in_mid_view_leads_to_a_login(
 async def test_a_namespace_that_the_user_may_not_read_is_said_so(cluster: MadeUpApi, open_view: OpenView) -> None:
     async with serve_page(endpoint(cluster, "ann-token"), namespaces=("data", "ml")) as page:
         window = await open_view("schedules?ns=ml", of=page)
-        await expect(window.page.locator(".problem, .note, .empty").first).to_be_visible(timeout=30_000)
+        await expect(window.page.locator(".problem, .note, .empty").first).to_be_visible()
         await window.page.close()

@@ -40,7 +40,7 @@ async def outer_run(cluster: MadeUpApi) -> str:
 async def test_the_run_of_a_task_is_opened_from_its_panel(outer_run: str, open_view: OpenView) -> None:
     window = await open_view(f"{outer_run}?task=load")
     panel = window.page.get_by_role("complementary", name="Task load")
-    await panel.get_by_role("link", name=INNER, exact=True).click(timeout=60_000)
-    await expect(window.page.get_by_role("heading", name=INNER)).to_be_visible(timeout=60_000)
+    await panel.get_by_role("link", name=INNER, exact=True).click()
+    await expect(window.page.get_by_role("heading", name=INNER)).to_be_visible()
     assert f"run/live/data/{INNER}" in window.page.url
     assert "task=" not in window.page.url

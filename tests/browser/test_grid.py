@@ -32,7 +32,7 @@ async def test_only_the_rows_in_sight_are_elements(open_view: OpenView) -> None:
     await window.seen("602 instances")
     assert await rows(window).count() < 80
     await window.page.get_by_role("grid", name="Instances").evaluate("(grid) => grid.scrollTo(0, grid.scrollHeight)")
-    await expect(rows(window).last).to_contain_text("load", timeout=10_000)
+    await expect(rows(window).last).to_contain_text("load")
 
 
 async def test_the_head_is_above_its_columns_beside_an_open_instance(open_view: OpenView) -> None:

@@ -36,7 +36,7 @@ class Person:
         await target.click()
 
     async def sees(self, text: str) -> None:
-        await expect(self.window.page.get_by_text(text).first).to_be_visible(timeout=30_000)
+        await expect(self.window.page.get_by_text(text).first).to_be_visible()
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -85,7 +85,7 @@ def _add_pod(cluster: MadeUpApi, taskrun: Object) -> None:
 async def test_which_task_holds_the_run_up_why_and_since_when(invoices: Object, person: Person) -> None:
     await person.click(person.window.page.get_by_role("link", name="invoices-now"))
     why = person.window.page.locator(".why")
-    await expect(why.get_by_text("load/").first).to_be_visible(timeout=30_000)
+    await expect(why.get_by_text("load/").first).to_be_visible()
     await expect(why.get_by_text("ago").first).to_be_visible()
     assert person.clicks == 1
 
@@ -138,7 +138,7 @@ async def test_run_it_again_with_another_date(cluster: MadeUpApi, invoices: Obje
     field = person.window.page.get_by_label("day")
     await field.fill("2026-11-21")
     await person.sees("torpor resubmit")
-    await expect(person.window.button("Start the run")).not_to_have_attribute("aria-disabled", "true", timeout=30_000)
+    await expect(person.window.button("Start the run")).not_to_have_attribute("aria-disabled", "true")
     await field.press("Enter")
     await person.sees("Open the new run")
     days = [item["spec"].get("params", {}).get("day") for item in cluster.server.all(WORKFLOWS)]

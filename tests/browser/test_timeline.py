@@ -30,7 +30,7 @@ async def test_keys_move_in_the_timeline_and_open_a_task(open_view: OpenView) ->
     await drawing(window).focus()
     await drawing(window).press("Home")
     await drawing(window).press("Enter")
-    await expect(window.page.get_by_role("complementary", name="Task arrive")).to_be_visible(timeout=30_000)
+    await expect(window.page.get_by_role("complementary", name="Task arrive")).to_be_visible()
     assert "task=arrive" in window.page.url
     await window.page.keyboard.press("Escape")
     await expect(window.page.get_by_role("complementary")).to_have_count(0)
@@ -57,7 +57,7 @@ async def test_the_table_has_the_rows_of_the_timeline(open_view: OpenView) -> No
 
 async def test_the_address_of_a_task_opens_it_in_its_group(open_view: OpenView) -> None:
     window = await open_view(f"{RUN}?task=load/400")
-    await expect(window.page.get_by_role("complementary", name="Task load/400")).to_be_visible(timeout=30_000)
+    await expect(window.page.get_by_role("complementary", name="Task load/400")).to_be_visible()
     await expect(window.button("Fold all")).to_be_visible()
 
 
@@ -97,7 +97,7 @@ async def hostile_run(cluster: MadeUpApi) -> str:
 async def test_hostile_text_of_a_task_stays_text_in_its_panel(part: str, hostile_run: str, open_view: OpenView) -> None:
     window = await open_view(f"{hostile_run}?task=load&part={part}")
     panel = window.page.get_by_role("complementary")
-    await expect(panel.get_by_text("<img src=x").first).to_be_attached(timeout=30_000)
+    await expect(panel.get_by_text("<img src=x").first).to_be_attached()
     assert await window.page.locator("img[src='x'], main script").count() == 0
     assert "owned" not in await window.page.title()
     assert "\u202e" not in await window.page.inner_text("body")
@@ -107,7 +107,7 @@ async def test_hostile_text_of_a_task_stays_text_in_its_panel(part: str, hostile
 @pytest.mark.parametrize("path", ["runs", "", "/details"])
 async def test_hostile_text_of_a_run_stays_text(path: str, hostile_run: str, open_view: OpenView) -> None:
     window = await open_view(path if path == "runs" else f"{hostile_run}{path}")
-    await expect(window.page.locator("main").get_by_text("<img src=x").first).to_be_attached(timeout=30_000)
+    await expect(window.page.locator("main").get_by_text("<img src=x").first).to_be_attached()
     assert await window.page.locator("img[src='x'], main script").count() == 0
     assert "owned" not in await window.page.title()
     assert "\u202e" not in await window.page.inner_text("body")
@@ -116,7 +116,7 @@ async def test_hostile_text_of_a_run_stays_text(path: str, hostile_run: str, ope
 async def test_log_lines_are_searched_and_shown_whole(hostile_run: str, open_view: OpenView) -> None:
     window = await open_view(f"{hostile_run}?task=load&part=logs")
     log = window.page.get_by_role("log")
-    await expect(log).to_contain_text("red and plain", timeout=30_000)
+    await expect(log).to_contain_text("red and plain")
     await window.page.get_by_placeholder("Search the lines").fill("PLAIN")
     await expect(log.locator(".log-line")).to_have_count(1)
     await expect(log.locator("mark")).to_have_text("plain")

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from playwright.async_api import Browser, async_playwright
+from playwright.async_api import Browser, async_playwright, expect
 from torpor_dev import cache
 from torpor_dev.console import DevError
 from torpor_dev.offline import debian
 
+PATIENCE = 90_000.0
+"""Milliseconds to wait for what must appear: a machine may be busy, and only a test that fails waits so long."""
 _NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 _LAUNCHER = Path(__file__).with_name("launcher.py")
 _PACKAGES = ("chromium-headless-shell", "chromium-common", "fonts-inter", "fonts-dejavu-core")
@@ -60,6 +62,7 @@ def find() -> BrowserProgram:
 @asynccontextmanager
 async def started(program: BrowserProgram) -> AsyncIterator[Browser]:
     """The browser, without a window and without its sandbox, which root cannot have."""
+    expect.set_options(timeout=PATIENCE)
     async with async_playwright() as playwright:
         with TemporaryDirectory() as folder:
             browser = await playwright.chromium.launch(

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from playwright.async_api import Browser, BrowserContext, Locator, Page, Route
 
 from tests.support.browser.observer import Observer
+from tests.support.browser.program import PATIENCE
 
 Theme = Literal["light", "dark"]
 
@@ -31,6 +32,7 @@ class BrowserScreen:
             timezone_id="Europe/Berlin",
             locale="en-GB",
         )
+        context.set_default_timeout(PATIENCE)
         try:
             yield context
         finally:

@@ -39,7 +39,7 @@ def test_a_pipe_fails_with_either_side() -> None:
 def test_a_daemon_is_found_until_it_is_stopped(tmp_path: Path) -> None:
     started = daemon.start("sleeper", ["sleep", "60"], folder=tmp_path)
     assert daemon.find("sleeper", folder=tmp_path) == started
-    daemon.stop("sleeper", folder=tmp_path, timeout=5)
+    daemon.stop("sleeper", folder=tmp_path, timeout=60)
     assert daemon.find("sleeper", folder=tmp_path) is None
     assert not daemon.alive(started)
 

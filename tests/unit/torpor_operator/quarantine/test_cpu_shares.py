@@ -12,7 +12,7 @@ async def _served(queue: WorkQueue, shares: CpuShares, clock: VirtualClock, cost
     """The namespaces of thirty passes when each key is due again at once."""
     served = []
     for _ in range(30):
-        key = await asyncio.wait_for(queue.get(), 5)
+        key = await asyncio.wait_for(queue.get(), 60)
         served.append(key.namespace)
         shares.charge(key.namespace, cost[key.namespace], clock.monotonic())
         queue.add(key)

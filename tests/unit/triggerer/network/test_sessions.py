@@ -47,7 +47,7 @@ async def test_a_session_that_is_not_used_is_closed() -> None:
         async with opened.hold(owner(1)) as first, opened.hold(owner(2)) as held:
             pass
         async with opened.hold(owner(2)):
-            await asyncio.wait_for(first.ended.wait(), 10)  # type: ignore[attr-defined]
+            await asyncio.wait_for(first.ended.wait(), 60)  # type: ignore[attr-defined]
             assert (len(opened), held.closed) == (1, False)
 
 

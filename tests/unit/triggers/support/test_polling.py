@@ -81,4 +81,4 @@ async def test_there_an_interval_below_the_minimum_fails_too() -> None:
     trigger = Shipped(1, shop=Shop())
     trigger.interval = 0
     with pytest.raises(ValueError, match="interval is 0 seconds; it must be"):
-        await asyncio.wait_for(trigger_services.first(trigger), 10)
+        await asyncio.wait_for(trigger_services.first(trigger), 60)
