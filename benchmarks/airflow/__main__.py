@@ -147,7 +147,7 @@ async def _in_torpor(sizes: AirflowSizes, logs: Path | None, site: MissingSite) 
         child.program = (str(airflow_triggerer.PYTHON), "-m", *child.words)
         async with processes.running(child), aiohttp.ClientSession() as session:
             replica = TriggererReplica(child, session)
-            await replica.member()
+            await child.ready()
             await asyncio.sleep(_CALM)
             found["none"] = WaitingUsage(memory=usage.read_usage(child.pid).pss / _MIB, cpu=0.0)
             found["timers"] = await _waiting(bench, replica, _timers(sizes.waits), sizes, site)
@@ -157,7 +157,7 @@ async def _in_torpor(sizes: AirflowSizes, logs: Path | None, site: MissingSite) 
         child.program = (str(airflow_triggerer.PYTHON), "-m", *child.words)
         async with processes.running(child), aiohttp.ClientSession() as session:
             replica = TriggererReplica(child, session)
-            await replica.member()
+            await child.ready()
             found["polls"] = await _waiting(bench, replica, _sensors(sizes, site), sizes, site)
     return found
 
