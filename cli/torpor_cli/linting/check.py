@@ -50,7 +50,7 @@ class OtherObjects:
     """What the objects of a file are checked against: its templates, and the accounts that tasks may not use."""
 
     templates: Templates
-    unmarked_accounts: frozenset[str]
+    unmarked_accounts: frozenset[service_accounts.FileAccount]
 
 
 def check(sources: Iterable[SourceFile], classes: Classes) -> Iterator[Checked]:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from torpor_cli.linting.finding import Severity
+from torpor_wire import constants
 
 from tests.support.manifests import manifest
 from tests.unit.cli.linting.findings import lint
@@ -52,6 +53,24 @@ def test_an_account_that_tasks_may_not_use_is_a_warning(spec: dict[str, Any], pa
     assert _findings(_account(), template) == [(path.replace("spec", "spec.workflow", 1), message)]
     assert _findings(_account(**{"torpor.dev__tokens": "allowed"}), workflow) == []
     assert _findings(_account("other"), workflow) == []
+
+
+@pytest.mark.parametrize(
+    ("of_account", "of_run", "warns"),
+    [("", "", True), ("data", "data", True), ("data", "", True), ("", "data", True), ("data", "ml", False)],
+)
+def test_an_account_of_another_namespace_is_no_warning(of_account: str, of_run: str, warns: bool) -> None:
+    account, run = _account(), manifest("Workflow", "run", {"tasks": [{**_TASK, "pod": _NAMED}]})
+    account["metadata"] |= {"namespace": of_account} if of_account else {}
+    run["metadata"] |= {"namespace": of_run} if of_run else {}
+    assert bool(_findings(account, run)) is warns
+
+
+@pytest.mark.parametrize(("token", "warns"), [({}, False), ({"serviceAccountToken": True}, True)])
+def test_the_token_of_the_account_of_all_tasks_needs_the_mark(token: dict[str, Any], warns: bool) -> None:
+    pod = {"serviceAccountName": constants.TASK_ACCOUNT, **token}
+    run = manifest("Workflow", "run", {"tasks": [{**_TASK, "pod": pod}]})
+    assert bool(_findings(_account(constants.TASK_ACCOUNT), run)) is warns
 
 
 @pytest.mark.parametrize("account", [{}, {"metadata": 5}, {"metadata": {"name": ["x"], "annotations": "y"}}])
