@@ -22,6 +22,8 @@ GOAL = 3
 MOST = 60
 """Runs of one minute, a second apart."""
 _EVENTS = "events"
+_MINUTE = 60.0
+_MINUTES = 2
 _SOURCES = 20
 """The most that a Schedule may have."""
 _INTERVAL = "1050ms"
@@ -34,15 +36,18 @@ _LOOK = 1.0
 
 
 async def writes(on: ScheduleSystem, sizes: ScheduleSizes) -> list[Figure]:
-    """Runs a second apart: of a client, of one Schedule with a tick a second, and of Schedules with one tick each."""
+    """Runs a second apart: of a client, of one Schedule, of Schedules with one tick each, and with one each minute."""
     count = min(sizes.runs, MOST)
     of_client = await _of_client(on, count)
     of_one = await _by_schedules(on, count, "one", [f"0-{count - 1}"])
     of_many = await _by_schedules(on, count, "many", [str(number) for number in range(count)])
+    of_minutes = await _by_minutely_schedules(on, count)
     what = f"API writes of a run above one of a client, {count} runs a second apart"
+    twice = Counter({kind: _MINUTES * written for kind, written in of_client.items()})
     return [
         _figure("writes_one", f"{what}: one Schedule", count, of_one, of_client),
         _figure("writes_many", f"{what}: a Schedule each", count, of_many, of_client),
+        _figure("writes_minutely", f"{what}: a Schedule each, each minute", count * _MINUTES, of_minutes, twice),
     ]
 
 
@@ -93,6 +98,20 @@ async def _by_schedules(on: ScheduleSystem, count: int, name: str, seconds: Sequ
         raise SystemExit("the ticks came before all sources waited: nothing is measured so")
     before = await _written(on)
     await _ended(on, count)
+    after = await _written(on)
+    await _remove(on)
+    return after - before
+
+
+async def _by_minutely_schedules(on: ScheduleSystem, count: int) -> Counter[WriteKind]:
+    """The writes of some whole minutes, with a tick of each Schedule in each minute."""
+    crons = [f"{second} * * * * *" for second in range(count)]
+    bodies = [schedule(f"minutely-{number}", {"cron": cron}, history=FOREVER) for number, cron in enumerate(crons)]
+    await on.create(bodies)
+    await on.armed(count)
+    await asyncio.sleep(2 * _MINUTE)
+    before = await _written(on)
+    await asyncio.sleep(_MINUTES * _MINUTE)
     after = await _written(on)
     await _remove(on)
     return after - before
