@@ -44,18 +44,21 @@ _FAMILIES: dict[str, Callable[[RowServers], Iterator[ProviderRow]]] = {
     "openai": services.openai,
 }
 _JOB = "its event is the whole Job: more than 4 kB need an archive, which a local run does not have for events"
-_ADDRESS = "no row: its client has no address but the vendor's"
+_ADDRESS = "its client has no address but the vendor's"
 _BASE = "a base class"
 UNRUN: dict[str, str] = {
     "amazon.aws.operators.ecs.EcsDeleteClusterOperator": "fails in its own code: the event of its trigger has no arn",
-    "amazon.aws.operators.eks.EksPodOperator": "no row: needs the API server of an EKS cluster",
+    "amazon.aws.operators.eks.EksPodOperator": "needs the API server of an EKS cluster",
+    "amazon.aws.operators.sagemaker_unified_studio_notebook": "hands no connection to its trigger",
+    "amazon.aws.operators.sagemaker_unified_studio": "its client needs the environment of the Studio",
+    "amazon.aws.triggers.sagemaker_unified_studio": "its client needs the environment of the Studio",
     "amazon.aws.sensors.kinesis_analytics.KinesisAnalyticsV2BaseSensor": _BASE,
     "amazon.aws.triggers.base.AwsBaseWaiterTrigger": _BASE,
     "amazon.aws.triggers.bedrock.BedrockBaseBatchInferenceTrigger": _BASE,
-    "amazon.aws.triggers.eks.EksPodTrigger": "no row: needs the API server of an EKS cluster",
+    "amazon.aws.triggers.eks.EksPodTrigger": "needs the API server of an EKS cluster",
     "cncf.kubernetes.operators.job.KubernetesJobOperator": _JOB,
     "cncf.kubernetes.triggers.job.KubernetesJobTrigger": _JOB,
-    "google": "no row: no server for this API in the registries",
+    "google": "no server for this API in the registries",
     "microsoft.azure": _ADDRESS,
     "snowflake": _ADDRESS,
     "standard.operators.hitl": "see the tests of the bridge",

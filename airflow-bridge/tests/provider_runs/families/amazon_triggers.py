@@ -48,6 +48,18 @@ def rows(servers: RowServers) -> Iterator[ProviderRow]:
         },
         result={"status": "success", "replication_config_arn": config},
     )
+    run = {"domainId": "dzd_one", "owningProjectId": "project", "notebookId": "notebook", "id": "run1"}
+    yield aws.trigger(
+        "sagemaker_unified_studio_notebook.SageMakerUnifiedStudioNotebookTrigger",
+        {
+            "notebook_run_id": "run1",
+            "domain_identifier": "dzd_one",
+            "owning_project_identifier": "project",
+            "waiter_delay": 1,
+        },
+        {"datazone.GetNotebookRun": [{**run, "status": "RUNNING"}, {**run, "status": "SUCCEEDED"}]},
+        result={"status": "success", "notebook_run_id": "run1"},
+    )
 
 
 def messaging(servers: RowServers) -> Iterator[ProviderRow]:

@@ -55,6 +55,7 @@ def standard(servers: RowServers) -> Iterator[ProviderRow]:
         defers=["FileTrigger"],
     )
     yield sensor("date_time.DateTimeSensorAsync", {"target_time": "2026-11-26T00:00:00+00:00"})
+    yield sensor("time.TimeSensor", {"target_time": {"__type": "time", "__var": "00:00:00"}, "deferrable": True})
     yield sensor("time_delta.TimeDeltaSensor", {"delta": _duration(30), "deferrable": True})
     yield sensor("time_delta.WaitSensor", {"time_to_wait": _duration(1), "deferrable": True})
 
