@@ -47,7 +47,7 @@ class Reason(StrEnum):
     OBJECT_DELETED = "ObjectDeleted"  # the object was deleted while its task waited
     SECRET_FORBIDDEN = "SecretForbidden"  # noqa: S105 - a word
     FIRE_FORBIDDEN = "FireForbidden"  # the triggerers of the pool may not fire in the namespace of the TaskRun
-    FORBIDDEN = "Forbidden"  # the ServiceAccount of the pod has no role to claim the TaskRun
+    FORBIDDEN = "Forbidden"  # the ServiceAccount of the pod has no role to claim the TaskRun, or tasks may not use it
     SEAL_INVALID = "SealInvalid"
     WAITING = "Waiting"
     QUEUED = "Queued"  # deferred; its triggerer is at capacity

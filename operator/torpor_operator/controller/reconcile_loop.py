@@ -106,6 +106,7 @@ class ReconcileLoop(Generic[M]):
         `reconcile` returns when the next pass is due unless a change comes first; None leaves it to changes.
         """
         await self._refresh()
+        self._queue.begin(self._objects.keys())
         async with asyncio.TaskGroup() as group:
             group.create_task(self._resync())
             for loop in beside:
@@ -143,8 +144,7 @@ class ReconcileLoop(Generic[M]):
                 return
 
     async def _resync(self) -> Never:
-        """Enqueue every object now, and from time to time: a change may be missed, or a clock wrong."""
-        self._queue.begin(self._objects.keys())
+        """Enqueue every object from time to time: a change may be missed, or a clock wrong."""
         while True:
             await self._clock.sleep(self._resync_seconds)
             try:
