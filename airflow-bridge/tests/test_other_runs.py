@@ -89,23 +89,41 @@ def wait_for_orders(**kwargs: Any) -> dict[str, Any]:
 )
 def test_the_state_of_a_run_decides_as_in_airflow(wanted: dict[str, Any], run: Any, expected: str | None) -> None:
     query = run_query.parse("orders", None, [NOON])
-    assert run_query.verdict(query, WantedStates(**{"allowed": ["success"], **wanted}), [run]) == expected
+    assert run_query.end_status(query, WantedStates(**{"allowed": ["success"], **wanted}), [run]) == expected
 
 
 @pytest.mark.parametrize(
-    ("tasks", "states", "expected"),
+    ("wanted", "states", "expected"),
     [
-        (["load"], {"load": "Running"}, None),
-        (["load"], {"load": "Succeeded"}, "success"),
-        (["load.rows"], {"load_rows": "Succeeded"}, "success"),
-        (["load", "send"], {"load": "Succeeded", "send": "Pending"}, None),
-        (["load", "send"], {"load": "Succeeded", "send": "Succeeded"}, "success"),
-        (["load"], {"load": "UpstreamFailed"}, None),
+        ({}, {"load": "Running"}, None),
+        ({}, {"load": "Succeeded"}, "success"),
+        ({}, {"load": "Succeeded", "send": "Pending"}, None),
+        ({}, {"load": "Succeeded", "send": "Succeeded"}, "success"),
+        ({}, {"load": "UpstreamFailed"}, None),
+        ({"failed": ["failed"]}, {"load": "Failed", "send": "Running"}, "failed"),
+        ({"skipped": ["skipped"]}, {"load": "Running", "send": "Skipped"}, "skipped"),
+        ({"failed": ["failed"]}, {"load": "Succeeded", "send": "Running"}, None),
     ],
 )
-def test_tasks_of_a_running_run_end_the_wait(tasks: list[str], states: dict[str, str], expected: str | None) -> None:
-    query = run_query.parse("orders", None, [NOON], tasks)
-    assert run_query.verdict(query, WantedStates(allowed=["success"]), [workflow("Running", **states)]) == expected
+def test_tasks_of_a_running_run_end_the_wait(
+    wanted: dict[str, Any], states: dict[str, str], expected: str | None
+) -> None:
+    query = run_query.parse("orders", None, [NOON], [*states])
+    run = workflow("Running", **states)
+    assert run_query.end_status(query, WantedStates(**{"allowed": ["success"], **wanted}), [run]) == expected
+
+
+def test_a_task_is_found_by_its_id_of_airflow() -> None:
+    query = run_query.parse("orders", None, [NOON], ["load.rows"])
+    run = workflow("Running", load_rows="Succeeded")
+    assert run_query.end_status(query, WantedStates(allowed=["success"]), [run]) == "success"
+
+
+@pytest.mark.parametrize(("second", "expected"), [("Succeeded", "success"), ("Running", None)])
+def test_the_tasks_of_all_runs_must_have_succeeded(second: str, expected: str | None) -> None:
+    query = run_query.parse("orders", ["a", "b"], None, ["load", "send"])
+    runs = [workflow("Running", load="Succeeded", send=state) for state in ("Succeeded", second)]
+    assert run_query.end_status(query, WantedStates(allowed=["success"]), runs) == expected
 
 
 async def test_a_sensor_waits_for_the_run_of_the_same_tick() -> None:

@@ -44,7 +44,7 @@ class RunQuery:
         return names.object_name(self.dag_id)
 
     @property
-    def count(self) -> int:
+    def run_count(self) -> int:
         """How many runs there are."""
         return len(self.run_ids) or len(self.ticks)
 
@@ -70,8 +70,8 @@ def parse(
         ticks=[_epoch(each) for each in moments or ()],
         tasks=[*tasks],
     )
-    if not 1 <= query.count <= RUNS_MAX:
-        raise ValueError(f"the wait for {dag_id} is for {query.count} runs; 1 to {RUNS_MAX} are possible")
+    if not 1 <= query.run_count <= RUNS_MAX:
+        raise ValueError(f"the wait for {dag_id} is for {query.run_count} runs; 1 to {RUNS_MAX} are possible")
     for name in query.run_ids:
         if not run_names.is_object_name(name):
             raise ValueError(f"{name!r:.100} is not the name of a run of Torpor, which is the run_id of its tasks")
@@ -94,15 +94,24 @@ def run_names_of(query: RunQuery, schedule: Mapping[str, Any]) -> Sequence[Seque
     ]
 
 
-def verdict(query: RunQuery, wanted: WantedStates, runs: Sequence[Mapping[str, Any] | None]) -> str | None:
+def end_status(query: RunQuery, wanted: WantedStates, runs: Sequence[Mapping[str, Any] | None]) -> str | None:
     """Return `failed`, `skipped` or `success` as Airflow's trigger does, None while the wait goes on.
 
     `runs` are the Workflows of the query in its order, None for one that does not exist yet.
     """
     for states, status in ((wanted.failed, "failed"), (wanted.skipped, "skipped")):
-        if states and _count(query, states, runs) > 0:
+        if matching_count(query, states, runs) > 0:
             return status
-    return "success" if _count(query, wanted.allowed, runs) == query.count else None
+    expected = query.run_count * max(1, len(query.tasks))
+    return "success" if matching_count(query, wanted.allowed, runs) == expected else None
+
+
+def matching_count(query: RunQuery, states: Collection[str], runs: Sequence[Mapping[str, Any] | None]) -> int:
+    """Return how many runs are in these states; for a query with tasks, how many tasks of the runs."""
+    found = [run for run in runs if run is not None]
+    if not query.tasks:
+        return sum(run_state(run) in states for run in found)
+    return sum(state in states for run in found for state in _task_states(query, run))
 
 
 def run_state(run: Mapping[str, Any]) -> str:
@@ -120,14 +129,6 @@ def check_run(query: RunQuery, run: Mapping[str, Any]) -> None:
     missing = [task for task in query.tasks if _task_name(task) not in known]
     if known and missing:
         raise ValueError(f"the DAG {query.dag_id} has no task {missing[0]}; {name} has {', '.join(known[:20])}")
-
-
-def _count(query: RunQuery, states: Collection[str], runs: Sequence[Mapping[str, Any] | None]) -> int:
-    """Return how many runs are in these states, or how many tasks of them, divided by the number of tasks."""
-    found = [run for run in runs if run is not None]
-    if not query.tasks:
-        return sum(run_state(run) in states for run in found)
-    return sum(state in states for run in found for state in _task_states(query, run)) // len(query.tasks)
 
 
 def _task_states(query: RunQuery, run: Mapping[str, Any]) -> Iterator[str]:

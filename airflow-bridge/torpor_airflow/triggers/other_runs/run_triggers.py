@@ -57,7 +57,7 @@ class OtherDagTrigger(OtherRunTrigger):
         )
         async with aclosing(self._watch.changes()) as changes:
             async for runs in changes:
-                if (status := run_query.verdict(query, wanted, runs)) is not None:
+                if (status := run_query.end_status(query, wanted, runs)) is not None:
                     yield TriggerEvent({"status": status})
                     return
 
@@ -76,7 +76,7 @@ class DagRunTrigger(OtherRunTrigger):
         wanted = WantedStates(allowed=[getattr(each, "value", each) for each in given.states])
         async with aclosing(self._watch.changes()) as changes:
             async for runs in changes:
-                if run_query.verdict(query, wanted, runs) is None:
+                if run_query.end_status(query, wanted, runs) is None:
                     continue
                 states = {run["metadata"]["name"]: run_query.run_state(run) for run in runs if run is not None}
                 path, data = given.serialize()

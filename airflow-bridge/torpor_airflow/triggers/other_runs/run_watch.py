@@ -40,7 +40,7 @@ class OtherRunsWatch:
                 for task in tasks:
                     if task.done():
                         task.result()  # a watch only ends with its error
-                yield self._found(candidates)
+                yield self._latest_runs(candidates)
                 await self._changed.wait()
         finally:
             for task in tasks:
@@ -62,7 +62,7 @@ class OtherRunsWatch:
                 self._latest[name] = workflow
                 self._changed.set()
 
-    def _found(self, candidates: Sequence[Sequence[str]]) -> Sequence[_Object | None]:
+    def _latest_runs(self, candidates: Sequence[Sequence[str]]) -> Sequence[_Object | None]:
         runs = [next((self._latest[each] for each in names if each in self._latest), None) for names in candidates]
         shown = (
             f"{names[0]} is {run_query.run_state(run) if run else 'missing'}"
