@@ -37,13 +37,13 @@ def fake(clock: VirtualClock) -> FakeApi:
 
 @asynccontextmanager
 async def running(
-    fake: FakeApi, clock: VirtualClock, namespaces: Sequence[str] = ()
+    fake: FakeApi, clock: VirtualClock, namespaces: Sequence[str] = (), notices: list[object] | None = None
 ) -> AsyncIterator[Reflector[dict[str, Any]]]:
     reflector: Reflector[dict[str, Any]] = Reflector(
         Api(fake, clock, jitter=lambda: 0.5),
         TASKRUNS,
         dict,
-        on_change=lambda _: None,
+        on_change=lambda notice: None if notices is None else notices.append(notice),
         jitter=lambda: 1.0,
         namespaces=namespaces,
     )
@@ -140,13 +140,10 @@ async def test_it_lists_again_where_no_watch_catches_up(fake: FakeApi, clock: Vi
 
 async def test_it_lists_again_where_the_version_of_its_watch_is_compacted(fake: FakeApi, clock: VirtualClock) -> None:
     async with running(fake, clock) as reflector:
-        fake.hold_watches()
+        await silence(fake, clock)
         change_all_ways(fake)
         fake.compact()
-        catching_up = asyncio.create_task(reflector.catch_up())
-        fake.release_watches()
-        await clock.advance(5)
-        await catching_up
+        await reflector.catch_up()
         assert "comes" in names(reflector)
         assert "t0" not in names(reflector)
 
@@ -172,13 +169,15 @@ async def test_all_namespaces_catch_up_at_the_same_time(fake: FakeApi, clock: Vi
 
 
 async def test_what_the_main_watch_reports_later_changes_nothing(fake: FakeApi, clock: VirtualClock) -> None:
-    async with running(fake, clock) as reflector:
+    notices: list[object] = []
+    async with running(fake, clock, notices=notices) as reflector:
         await silence(fake, clock)
         change_all_ways(fake)
         catching_up = asyncio.create_task(reflector.catch_up())
         await clock.advance(3)
         await catching_up
-        before = names(reflector)
+        before, noticed = names(reflector), len(notices)
         await clock.advance(61)
         assert fake.watches == 1
         assert names(reflector) == before
+        assert len(notices) == noticed > OBJECTS
