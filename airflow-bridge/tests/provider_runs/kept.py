@@ -7,13 +7,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import torpor_airflow
+from torpor_airflow.check.kept_rows import code_digest
 from torpor_wire import canonical
 
 from provider_runs.row import ProviderRow, RowOutcome
-
-_BRIDGE = ("connections", "operators", "triggers")
-"""The packages of the bridge that decide on the outcome of a row."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -43,21 +40,17 @@ class KeptOutcomes:
 
 
 def key_of(row: ProviderRow, version: str) -> str:
-    """Return what decides on the outcome: the row, the version of its provider, and the code of the bridge.
+    """Return what decides on the outcome: the row, the version of its provider, and the code of bridge and Torpor.
 
-    The connections are those of the servers, whose ports differ from run to run.
+    The connections are those of the servers, whose ports differ from run to run. Of `prepare`, only the name counts.
     """
-    return canonical.digest(row.key, version, repr((row.arguments, row.answers, row.state, row.result)), _sources())
+    asked = (row.arguments, row.answers, row.state, row.result, row.message, row.defers, row.prepare.__qualname__)
+    return canonical.digest(row.key, version, repr(asked), code_digest(), _tests())
 
 
 @cache
-def _sources() -> list[str]:
-    package = Path(str(torpor_airflow.__file__)).parent
-    folders = [package / name for name in _BRIDGE]
-    own = [
-        Path(__file__).parent / name
-        for name in ("local_runs.py", "row.py", "servers/answers.py", "servers/aws.py", "servers/web.py")
-    ]
-    return [each.read_text() for folder in folders for each in sorted(folder.glob("*.py"))] + [
-        each.read_text() for each in own
-    ]
+def _tests() -> list[str]:
+    """The code that plays the rows; the rows themselves are a part of the key."""
+    folder = Path(__file__).parent
+    files = sorted((*folder.glob("*.py"), *(folder / "servers").glob("*.py")))
+    return [each.read_text() for each in files]

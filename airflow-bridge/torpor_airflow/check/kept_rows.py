@@ -71,11 +71,11 @@ class KeptRows:
 def key_of(file: DagFile, conversion: DagConversion, airflow: str) -> str:
     """Return what decides on the outcome of a check: the DAG file, its documents, the code, and Airflow's version."""
     documents = [dict(each) for each in conversion.documents]
-    return canonical.digest(airflow, file.path.read_text(), documents, _code())
+    return canonical.digest(airflow, file.path.read_text(), documents, code_digest())
 
 
 @cache
-def _code() -> str:
+def code_digest() -> str:
     """Return a digest of the bridge without its converter, and of the packages of Torpor that play a run."""
     roots = [Path(str(importlib.util.find_spec(name).origin)).parent for name in _PLAYERS]  # type: ignore[union-attr]
     files = [
