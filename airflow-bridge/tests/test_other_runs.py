@@ -9,12 +9,8 @@ from typing import Any
 
 import pytest
 import torpor_airflow  # noqa: F401 - before Airflow
-from converted import ConvertedFile, convert_text
 from local_play import SECONDS_MAX, play, statuses
-from test_operators import context
-from torpor.deferral import TaskDeferred
 from torpor.triggers.services import TaskRunRef
-from torpor_airflow.operators import AirflowOperator
 from torpor_airflow.triggers.other_runs import run_query
 from torpor_airflow.triggers.other_runs.run_query import WantedStates
 from torpor_triggerer.usercode import registry
@@ -22,7 +18,6 @@ from torpor_wire import names
 
 RULE = {"airflow.providers.**": "torpor_airflow.triggers.catalog:load_classes"}
 MODULE = "airflow.providers.standard.triggers.external_task"
-SENSOR = "airflow.providers.standard.sensors.external_task.ExternalTaskSensor"
 WAITING = TaskRunRef(name="report-wait-abcde", uid="u2", attempt=1, segment=0)
 NOON = datetime(2026, 11, 26, 12, tzinfo=UTC)
 SCHEDULE = {"metadata": {"name": "orders", "uid": "u1"}, "spec": {"sources": [{"name": "cron", "cron": "0 12 * * *"}]}}
@@ -181,84 +176,6 @@ async def test_a_run_that_is_not_one_of_the_dag_fails_the_wait(
     services = FakeServices(objects={("Schedule", "orders"): [schedule], ("Workflow", RUN): [run] if run else []})
     with pytest.raises(ValueError, match=message):
         await event_of("WorkflowTrigger", services, **wait_for_orders(**kwargs))
-
-
-def deferral_of(operator: AirflowOperator) -> dict[str, Any]:
-    with pytest.raises(TaskDeferred) as caught:
-        operator.execute(context())
-    path, kwargs = caught.value.trigger.serialize()
-    assert path == f"{MODULE}.WorkflowTrigger"
-    return dict(kwargs)
-
-
-def test_a_sensor_for_another_run_always_defers() -> None:
-    arguments = {"external_dag_id": "orders", "execution_delta": {"__type": "timedelta", "__var": 3600}}
-    kwargs = deferral_of(AirflowOperator(operator=SENSOR, arguments=arguments, logical_date="2026-11-26T13:00:00Z"))
-    assert [each.isoformat() for each in kwargs["logical_dates"]] == ["2026-11-26T12:00:00+00:00"]
-
-
-DAGS = """
-from airflow.providers.standard.operators.empty import EmptyOperator
-from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
-from airflow.providers.standard.sensors.external_task import ExternalTaskSensor
-from airflow.sdk import DAG, CronDataIntervalTimetable, CronTriggerTimetable
-
-with DAG("orders", schedule=CronDataIntervalTimetable("0 12 * * *", timezone="UTC")):
-    EmptyOperator(task_id="load")
-with DAG("by_hand", schedule=None):
-    EmptyOperator(task_id="load")
-with DAG("at_noon", schedule=CronTriggerTimetable("0 12 * * *", timezone="UTC")):
-    EmptyOperator(task_id="load")
-with DAG("report", schedule=CronDataIntervalTimetable("0 12 * * *", timezone="UTC")):
-    ExternalTaskSensor(task_id="same", external_dag_id="orders", external_task_id="load")
-    ExternalTaskSensor(task_id="unknown", external_dag_id="elsewhere")
-    ExternalTaskSensor(task_id="templated", external_dag_id="{{ params.dag }}")
-    ExternalTaskSensor(task_id="unscheduled", external_dag_id="by_hand")
-    ExternalTaskSensor(task_id="other_dates", external_dag_id="at_noon")
-    ExternalTaskSensor(task_id="group", external_dag_id="orders", external_task_group_id="g")
-    TriggerDagRunOperator(task_id="named", trigger_dag_id="by_hand", trigger_run_id="Manual__1")
-    TriggerDagRunOperator(task_id="plain", trigger_dag_id="by_hand", reset_dag_run=True)
-    TriggerDagRunOperator(task_id="again", trigger_dag_id="by_hand", trigger_run_id="a", reset_dag_run=True)
-    TriggerDagRunOperator(
-        task_id="any_end", trigger_dag_id="by_hand", wait_for_completion=True, allowed_states=["success", "failed"]
-    )
-"""
-
-
-@pytest.fixture(scope="module")
-def other_dags(tmp_path_factory: pytest.TempPathFactory) -> ConvertedFile:
-    return convert_text(tmp_path_factory.mktemp("dags"), "dag_other_runs", DAGS)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "note: same: it waits for the run of the Schedule orders at its time, in its namespace",
-        "note: unknown: it waits for the run of the Schedule elsewhere",
-        "note: templated: it waits for a run of the Schedule that has the name of its external_dag_id",
-        "not converted: unscheduled: it waits for by_hand, which no cron source starts",
-        "not converted: other_dates: it waits for at_noon, of which one has data intervals",
-        "not converted: group: argument external_task_group_id",
-        "note: named: the run has the name manual-1",
-        "not converted: again: argument reset_dag_run",
-        "not converted: any_end: argument allowed_states",
-    ],
-)
-def test_the_report_says_which_runs_a_task_waits_for_or_starts(other_dags: ConvertedFile, line: str) -> None:
-    assert line in other_dags.report
-
-
-def test_what_starts_a_new_run_each_time_needs_no_reset(other_dags: ConvertedFile) -> None:
-    assert "plain:" not in other_dags.report
-    assert other_dags.tasks("report")["named"]["run"]["name"] == "manual-1"
-
-
-def test_a_scheduled_sensor_waits_for_the_tick_after_the_logical_date(other_dags: ConvertedFile) -> None:
-    assert other_dags.code == 1
-    operator = AirflowOperator(
-        dag="dag_other_runs:report", task="same", logical_date="2026-11-26T12:00:00Z", scheduled=True
-    )
-    assert [each.isoformat() for each in deferral_of(operator)["logical_dates"]] == ["2026-11-26T12:00:00+00:00"]
 
 
 async def test_a_run_that_a_task_has_started_ends_a_wait_for_it(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from torpor_airflow.conversion.schedule import DagTicks
 
 _NOTHING: Mapping[str, Any] = {"trigger": {"class": "duration", "kwargs": {"duration": "0s"}}, "result": "null"}
 _HITL = ("HITLOperator", "ApprovalOperator", "HITLEntryOperator", "HITLBranchOperator")
+_OTHER_DATES = ("execution_delta", "execution_date_fn")
 _ONLY_OPTION = ["OK"]
 """The option of an operator that has no choice: the approval itself says so."""
 _RESULT = (
@@ -63,17 +64,32 @@ def other_run(operator: Any, dags: OtherDags) -> Iterator[tuple[str, bool]]:
         return
     if operator_kind.field(operator, "external_task_group_id"):
         yield "argument external_task_group_id: name the tasks of the group in external_task_ids", True
+    for name in _OTHER_DATES:
+        if operator_kind.field(operator, name):
+            yield (
+                f"{name}: a run that no tick starts, or that the Schedule has deleted, is awaited until the timeout",
+                False,
+            )
     dag_id = operator_kind.field(operator, "external_dag_id")
     if not isinstance(dag_id, str) or _is_template(dag_id):
         yield "it waits for a run of the Schedule that has the name of its external_dag_id", False
         return
-    name, other = names.object_name(dag_id), dags.known.get(dag_id)
-    if other is not None and not other.has_ticks:
-        yield f"it waits for {dag_id}, which no cron source starts: its runs have no logical date", True
-    elif other is not None and other.has_intervals != dags.own.has_intervals:
-        yield f"it waits for {dag_id}, of which one has data intervals and the other has none", True
+    other = dags.known.get(dag_id)
+    if other is not None and (why := _unlike_dates(dags.own, other)) is not None:
+        yield f"it waits for {dag_id}, {why}", True
     else:
-        yield f"it waits for the run of the Schedule {name} at its time, in its namespace", False
+        yield f"it waits for the run of the Schedule {names.object_name(dag_id)} at its time, in its namespace", False
+
+
+def _unlike_dates(own: DagTicks, other: DagTicks) -> str | None:
+    """Return why no run of another DAG has a logical date of this one, None if it can have one."""
+    if not other.has_ticks:
+        return "which no cron source starts: its runs have no logical date"
+    if other.has_intervals != own.has_intervals:
+        return "but only one of the two DAGs has data intervals"
+    if other.intervals != own.intervals:
+        return "but the data intervals of the two DAGs differ"
+    return None
 
 
 def _run(operator: Any) -> TaskBody:

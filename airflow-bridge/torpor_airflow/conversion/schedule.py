@@ -49,20 +49,42 @@ class AssetProducer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TimetableKey:
+    """What two timetables must share for the same data intervals. `expression`: a cron expression or a duration."""
+
+    kind: str
+    expression: str
+    zone: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DagTicks:
-    """Whether cron sources start the runs of a DAG, and whether a logical date is the start of a data interval."""
+    """Whether cron sources start the runs of a DAG, and the timetable if a logical date starts a data interval."""
 
     has_ticks: bool
-    has_intervals: bool
+    intervals: TimetableKey | None
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether a logical date is the start of a data interval."""
+        return self.intervals is not None
 
 
 def ticks(dag: Any) -> DagTicks:
     """Return what the logical dates of a DAG are."""
     sources = convert(dag, {}).spec.get("sources") or ()
-    return DagTicks(
-        has_ticks=any("cron" in source for source in sources),
-        has_intervals=type(dag.timetable).__name__ in _WITH_DATA_INTERVALS,
-    )
+    return DagTicks(has_ticks=any("cron" in source for source in sources), intervals=_intervals(dag.timetable))
+
+
+def _intervals(timetable: Any) -> TimetableKey | None:
+    """Return the key of a timetable with data intervals, None for one without them."""
+    kind = type(timetable).__name__
+    if kind not in _WITH_DATA_INTERVALS:
+        return None
+    if kind in _INTERVAL:
+        return TimetableKey(kind=kind, expression=str(timetable.delta))
+    expression = _PRESETS.get(timetable.expression, " ".join(timetable.expression.split()))
+    return TimetableKey(kind=kind, expression=expression, zone=_zone(timetable.timezone))
 
 
 Producers = Mapping[str, Sequence[AssetProducer]]
