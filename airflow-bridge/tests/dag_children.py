@@ -14,3 +14,4 @@ with DAG("children", schedule=None):
         return [number, int("_AIRFLOW__AS_LIBRARY" in os.environ)]
 
     outside(7)
+    outside.override(task_id="each").expand(number=[7, 8])
