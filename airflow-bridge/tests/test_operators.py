@@ -22,12 +22,12 @@ HTTP = "airflow.providers.http.operators.http.HttpOperator"
 STANDARD = "airflow.providers.standard"
 
 
-def context(task: str = "load") -> Context:
+def context(task: str = "load", map_index: int = -1) -> Context:
     return Context(
         namespace="team",
         workflow="report",
         task=task,
-        map_index=-1,
+        map_index=map_index,
         attempt=1,
         segment=0,
         taskrun="report-load-abcde",

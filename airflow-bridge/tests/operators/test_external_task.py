@@ -16,9 +16,9 @@ SENSOR = "airflow.providers.standard.sensors.external_task.ExternalTaskSensor"
 TRIGGER = "airflow.providers.standard.triggers.external_task.WorkflowTrigger"
 
 
-def deferral_of(operator: AirflowOperator) -> dict[str, Any]:
+def deferral_of(operator: AirflowOperator, map_index: int = -1) -> dict[str, Any]:
     with pytest.raises(TaskDeferred) as caught:
-        operator.execute(context())
+        operator.execute(context(map_index=map_index))
     path, kwargs = caught.value.trigger.serialize()
     assert path == TRIGGER
     return dict(kwargs)
@@ -58,6 +58,7 @@ with DAG("report", schedule=CronDataIntervalTimetable("0 12 * * *", timezone="UT
     ExternalTaskSensor(task_id="other_zone", external_dag_id="in_rome")
     ExternalTaskSensor(task_id="earlier", external_dag_id="orders", execution_delta=timedelta(days=1))
     ExternalTaskSensor(task_id="computed", external_dag_id="orders", execution_date_fn=lambda moment: moment)
+    ExternalTaskSensor.partial(task_id="mapped").expand(external_dag_id=["orders", "salaries"])
     ExternalTaskSensor(task_id="group", external_dag_id="orders", external_task_group_id="g")
     TriggerDagRunOperator(task_id="named", trigger_dag_id="by_hand", trigger_run_id="Manual__1")
     TriggerDagRunOperator(task_id="plain", trigger_dag_id="by_hand", reset_dag_run=True)
@@ -117,6 +118,12 @@ def test_the_same_data_intervals_have_the_same_key(first: Any, second: Any, same
 def test_what_starts_a_new_run_each_time_needs_no_reset(other_dags: ConvertedFile) -> None:
     assert "plain:" not in other_dags.report
     assert other_dags.tasks("report")["named"]["run"]["name"] == "manual-1"
+
+
+def test_an_instance_of_a_mapped_sensor_defers(other_dags: ConvertedFile) -> None:
+    assert other_dags.tasks("report")["mapped"]["expand"]
+    operator = AirflowOperator(dag="dag_other_runs:report", task="mapped", logical_date="2026-11-26T12:00:00Z")
+    assert deferral_of(operator, map_index=1)["external_dag_id"] == "salaries"
 
 
 def test_a_scheduled_sensor_waits_for_the_tick_after_the_logical_date(other_dags: ConvertedFile) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from torpor_airflow.conversion import operator_kind
 from torpor_airflow.operators import dag_task
 from torpor_airflow.operators.call import OperatorCall
 
@@ -12,7 +13,11 @@ _SENSOR = "ExternalTaskSensor"
 
 def prepare(operator: Any) -> None:
     """Let a sensor for another run defer instead of asking Airflow's API in the pod."""
-    if any(each.__name__ == _SENSOR for each in type(operator).__mro__):
+    if not operator_kind.is_a(operator, _SENSOR):
+        return
+    if operator.is_mapped:
+        operator.partial_kwargs["deferrable"] = True
+    else:
         operator.deferrable = True
 
 
