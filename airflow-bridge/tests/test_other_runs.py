@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +125,34 @@ async def test_a_sensor_waits_for_the_run_of_the_same_tick() -> None:
     runs = [workflow(None), workflow("Running"), workflow("Succeeded")]
     services = FakeServices(objects={("Schedule", "orders"): [SCHEDULE], ("Workflow", RUN): runs})
     assert await event_of("WorkflowTrigger", services, **wait_for_orders()) == {"status": "success"}
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("dates", "sources", "allowed"), [(32, 2, True), (3, 20, True), (32, 3, False), (4, 20, False)]
+)
+def test_a_wait_watches_a_bounded_number_of_names(dates: int, sources: int, allowed: bool) -> None:
+    query = run_query.parse("orders", None, [NOON + timedelta(days=day) for day in range(dates)])
+    schedule = {
+        **SCHEDULE,
+        "spec": {"sources": [{"name": f"cron_{each}", "cron": "0 12 * * *"} for each in range(sources)]},
+    }
+    if allowed:
+        assert [len(names) for names in run_query.run_names_of(query, schedule)] == [sources] * dates
+        return
+    with pytest.raises(ValueError, match="would watch more than 64 Workflows"):
+        run_query.run_names_of(query, schedule)
+
+
+async def test_a_run_of_any_cron_source_ends_the_wait() -> None:
+    sources = [{"name": name, "cron": "0 12 * * *"} for name in ("early", "cron", "late")]
+    objects = {
+        ("Schedule", "orders"): [{**SCHEDULE, "spec": {"sources": sources}}],
+        ("Workflow", RUN): [workflow("Succeeded")],
+    }
+    assert await event_of("WorkflowTrigger", FakeServices(objects=objects), **wait_for_orders()) == {
+        "status": "success"
+    }
 
 
 async def test_a_wait_for_a_named_run_tells_its_state() -> None:

@@ -13,6 +13,8 @@ from torpor_airflow.conversion import names
 
 RUNS_MAX = 32
 """Runs that one wait is for."""
+NAMES_MAX = 64
+"""Workflows that one wait watches: a run has a name for each cron source of its Schedule, up to 20."""
 _DAG_ID = re.compile(r"[\w.-]{1,250}", re.ASCII)
 _RUN_STATES = {
     RunState.SUCCEEDED.value: "success",
@@ -83,11 +85,19 @@ def _epoch(moment: datetime) -> float:
 
 
 def run_names_of(query: RunQuery, schedule: Mapping[str, Any]) -> Sequence[Sequence[str]]:
-    """Return the names that each run may have: one for each cron source of the Schedule."""
+    """Return the names that each run may have: one for each cron source of the Schedule.
+
+    Raises ValueError for a Schedule without cron sources, and for too many names.
+    """
     uid = schedule["metadata"]["uid"]
     sources = [each["name"] for each in schedule["spec"].get("sources") or () if "cron" in each]
     if not sources:
         raise ValueError(f"Schedule {query.schedule} has no cron source, so its runs have no logical date")
+    if len(query.ticks) * len(sources) > NAMES_MAX:
+        raise ValueError(
+            f"the wait is for {len(query.ticks)} runs of Schedule {query.schedule} with {len(sources)} cron sources: "
+            f"it would watch more than {NAMES_MAX} Workflows"
+        )
     return [
         [run_names.run(query.schedule, run_names.tick_key(uid, source, tick)) for source in sources]
         for tick in query.ticks
