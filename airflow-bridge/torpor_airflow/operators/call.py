@@ -21,8 +21,8 @@ class OperatorCall:
     """An operator, and what its templates see.
 
     `operator` is a class path with `arguments`. If it is empty, the operator is `task` of `dag`, which is written as
-    `module:dag_id`. `conf` is that of the DAG run. `xcoms` are the results of other tasks by task. `downstream` are the
-    tasks that a branch chooses from.
+    `module:dag_id`. `conf` is that of the DAG run. `retries` is the limit of retries, by default that of the operator.
+    `xcoms` are the results of other tasks by task. `downstream` are the tasks that a branch chooses from.
     """
 
     operator: str = ""
@@ -34,6 +34,7 @@ class OperatorCall:
     logical_date: datetime | None = None
     data_interval: tuple[datetime, datetime] | None = None
     is_scheduled: bool = False
+    retries: int | None = None
     xcoms: Mapping[str, "TaskXComs"] = field(default_factory=dict)
     downstream: Sequence[str] = ()
 
@@ -92,6 +93,11 @@ def parse_moment(value: object, name: str) -> datetime | None:
     if moment.tzinfo is None:
         raise ValueError(f"{name} has no time zone; write a moment such as 2026-11-26T06:00:00Z")
     return moment
+
+
+def may_retry(attempt: int, retries: int) -> bool:
+    """Whether another attempt may follow. Attempts count from 1. A negative number of retries is no limit."""
+    return retries < 0 or attempt <= retries
 
 
 def task_key(name: str) -> str:

@@ -25,12 +25,13 @@ from torpor_airflow.operators.supervisor import InProcessSupervisor
 class SegmentEnd:
     """The last message to Airflow's supervisor, and what the operator raised.
 
-    `skip_reason` is the text of an AirflowSkipException.
+    `skip_reason` is the text of an AirflowSkipException. `is_last` says whether no attempt follows this one.
     """
 
     message: Any
     error: BaseException | None
     skip_reason: str
+    is_last: bool = False
 
     @property
     def is_skipped(self) -> bool:
@@ -38,9 +39,9 @@ class SegmentEnd:
         return isinstance(self.message, comms.TaskState) and self.message.state.value == "skipped"
 
     @property
-    def may_retry(self) -> bool:
-        """Whether another attempt may follow a failure."""
-        return isinstance(self.message, comms.RetryTask)
+    def forbids_retry(self) -> bool:
+        """Whether Airflow ends the task in an attempt that another one could follow."""
+        return not self.is_last and not isinstance(self.message, comms.RetryTask)
 
 
 def run(instance: RuntimeTaskInstance, supervisor: InProcessSupervisor) -> SegmentEnd:
@@ -52,7 +53,13 @@ def run(instance: RuntimeTaskInstance, supervisor: InProcessSupervisor) -> Segme
         state, message, error = task_runner.run(instance, context, log)
         if not isinstance(message, comms.DeferTask | comms.RescheduleTask) and not isinstance(error, SystemExit):
             task_runner.finalize(instance, state, context, log, error)
-    return SegmentEnd(message=message, error=error, skip_reason=log.reason)
+    given = instance._ti_context_from_server  # noqa: SLF001 - no public form
+    return SegmentEnd(
+        message=message,
+        error=error,
+        skip_reason=log.reason,
+        is_last=given is not None and not given.should_retry,
+    )
 
 
 def render(instance: RuntimeTaskInstance, supervisor: InProcessSupervisor, values: Mapping[str, Any]) -> Any:

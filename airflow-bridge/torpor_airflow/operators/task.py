@@ -35,6 +35,8 @@ class AirflowOperator(BaseOperator):
         data_interval: Its start and end. By default, a `dag` computes it from its timetable.
         scheduled: Whether a Schedule started the run, at `logical_date`. A `dag` whose timetable has data intervals
             then has the start of its interval as logical date.
+        retries: The limit of retries of the task, by which Airflow chooses between `on_retry_callback` and
+            `on_failure_callback`. By default that of the operator.
         connections: `SECRET/KEY` by connection, for the triggers of deferrable operators. The pod itself has
             `AIRFLOW_CONN_…` variables.
         downstream: The tasks after this one, for an operator that chooses between them.
@@ -54,6 +56,7 @@ class AirflowOperator(BaseOperator):
         logical_date: str | None = None,
         data_interval: Sequence[str] | None = None,
         scheduled: bool = False,
+        retries: int | None = None,
         connections: Mapping[str, str] | None = None,
         downstream: Sequence[str] = (),
         **others: Any,
@@ -74,6 +77,7 @@ class AirflowOperator(BaseOperator):
             params=params or {},
             conf=conf or {},
             is_scheduled=scheduled,
+            retries=retries,
             logical_date=call.parse_moment(logical_date, "logical_date"),
             data_interval=(interval[0], interval[1]) if len(interval) == 2 and all(interval) else None,  # type: ignore[arg-type]  # noqa: PLR2004
             xcoms={
@@ -143,7 +147,7 @@ class AirflowOperator(BaseOperator):
             raise TaskSkipped(ended.skip_reason)
         if ended.error is None:
             return
-        final = not ended.may_retry and isinstance(ended.error, Exception)
+        final = ended.forbids_retry and isinstance(ended.error, Exception)
         if final and type(ended.error).__name__ not in {"AirflowFailException", "AirflowSensorTimeout"}:
             raise TaskFailed(f"{type(ended.error).__name__}: {ended.error}") from ended.error
         raise ended.error

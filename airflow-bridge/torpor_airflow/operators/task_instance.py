@@ -13,7 +13,7 @@ from torpor import Context
 from torpor_wire import typed_json
 
 from torpor_airflow import serde
-from torpor_airflow.operators.call import UNMAPPED, OperatorCall, ResumeMethod, SegmentState, task_key
+from torpor_airflow.operators.call import UNMAPPED, OperatorCall, ResumeMethod, SegmentState, may_retry, task_key
 
 TASK_FIELDS = {"task_id", "dag", "retries", "retry_delay", "trigger_rule", "pool", "queue"}
 """Arguments of an operator that are fields of a task of Torpor."""
@@ -44,6 +44,7 @@ def build_task_instance(
 ) -> RuntimeTaskInstance:
     """Return the task instance of a segment, with the context that Airflow's API would send."""
     now = datetime.now(UTC)
+    retries = int(operator.retries or 0) if call.retries is None else call.retries
     start, end = call.data_interval or (call.logical_date, call.logical_date)
     run = DagRun(
         dag_id=operator.dag.dag_id,
@@ -63,8 +64,8 @@ def build_task_instance(
     given = TIRunContext(
         dag_run=run,
         task_reschedule_count=state.reschedules,
-        max_tries=0,
-        should_retry=True,  # Torpor decides on retries; Airflow says whether one is allowed
+        max_tries=retries,
+        should_retry=may_retry(context.attempt, retries),  # Airflow chooses the callback by it
         next_method=None if resume is None else resume.method,
         next_kwargs=None if resume is None else serialize(dict(resume.kwargs)),
     )
@@ -79,7 +80,7 @@ def build_task_instance(
         task=operator,
         bundle_instance=None,
         start_date=now,
-        max_tries=0,
+        max_tries=retries,
         context_carrier=None,
         hostname=None,
         queue="default",
