@@ -128,8 +128,8 @@ def _args(dag: Any, module: str, declared: Sequence[Mapping[str, Any]], target: 
     own = [str(each["name"]) for each in declared if each["name"] != "conf"]
     if own:
         args["params"] = {name: f"${{params.{name}}}" for name in own}
-    if schedule.ticks(dag).has_intervals:
-        args["scheduled"] = "${run.schedule != null}"
+    if sources := schedule.ticks(dag).sources:
+        args["scheduled"] = f"${{{' || '.join(f'run.source == {name!r}' for name in sources)}}}"
     if target.connections:
         args["connections"] = dict(sorted(target.connections.items()))
     return args

@@ -59,10 +59,15 @@ class TimetableKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DagTicks:
-    """Whether cron sources start the runs of a DAG, and the timetable if a logical date starts a data interval."""
+    """The names of the cron sources of a DAG, and the timetable if a logical date starts a data interval."""
 
-    has_ticks: bool
+    sources: Sequence[str]
     intervals: TimetableKey | None
+
+    @property
+    def has_ticks(self) -> bool:
+        """Whether cron sources start runs."""
+        return bool(self.sources)
 
     @property
     def has_intervals(self) -> bool:
@@ -73,7 +78,8 @@ class DagTicks:
 def ticks(dag: Any) -> DagTicks:
     """Return what the logical dates of a DAG are."""
     sources = convert(dag, {}).spec.get("sources") or ()
-    return DagTicks(has_ticks=any("cron" in source for source in sources), intervals=_intervals(dag.timetable))
+    found = [str(source["name"]) for source in sources if "cron" in source]
+    return DagTicks(sources=found, intervals=_intervals(dag.timetable))
 
 
 def _intervals(timetable: Any) -> TimetableKey | None:

@@ -33,8 +33,9 @@ class AirflowOperator(BaseOperator):
         conf: What templates see as `dag_run.conf`.
         logical_date: A moment such as `2026-11-26T06:00:00Z`: `ds`, `ts` and `logical_date` of templates.
         data_interval: Its start and end. By default, a `dag` computes it from its timetable.
-        scheduled: Whether a Schedule started the run, at `logical_date`. A `dag` whose timetable has data intervals
-            then has the start of its interval as logical date.
+        scheduled: Whether a tick of a Schedule or of a Backfill started the run, at `logical_date`: `dag_run.run_type`
+            is then `scheduled`, otherwise `manual`. A `dag` whose timetable has data intervals then has the start of
+            its interval as logical date.
         retries: The limit of retries of the task, by which Airflow chooses between `on_retry_callback` and
             `on_failure_callback`. By default that of the operator.
         connections: `SECRET/KEY` by connection, for the triggers of deferrable operators. The pod itself has

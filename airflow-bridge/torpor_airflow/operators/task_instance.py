@@ -55,7 +55,7 @@ def build_task_instance(
         run_after=call.logical_date or now,
         start_date=now,
         end_date=None,
-        run_type=DagRunType.MANUAL,
+        run_type=DagRunType.SCHEDULED if call.is_scheduled else DagRunType.MANUAL,
         state=DagRunState.RUNNING,
         consumed_asset_events=[],
         partition_key=None,
