@@ -182,6 +182,7 @@ def test_an_asset_without_a_counterpart_is_reported(tmp_path: Path, name: str, s
         ("asset", "context['asset_state_store']", "not converted: read: asset_state_store"),
         ("events", "list(context['inlet_events'])", "not converted: read: inlet_events"),
         ("partition", "print(context['dag_run'].run_id, context['partition_key'])", "read: partition_key"),
+        ("earlier", "context['ti'].xcom_pull(include_prior_dates=True)", "not converted: read: include_prior_dates"),
         ("extra", "context['outlet_events'][Asset('x')].extra = {}", "note: read: outlet_events"),
     ],
 )

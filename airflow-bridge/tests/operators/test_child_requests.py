@@ -21,7 +21,9 @@ STORED = comms.GetTaskStateStore(ti_id="11111111-2222-3333-4444-555555555555", k
 
 
 def supervisor(**stored: Any) -> InProcessSupervisor:
-    return InProcessSupervisor("outside", {}, SegmentState(stored=stored))
+    return InProcessSupervisor(
+        dag_id="children", run_id="run", task_id="outside", xcoms={}, state=SegmentState(stored=stored)
+    )
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ _LOSSES: Mapping[str, str] = {
     r"inlet_events|triggering_asset_events": "an asset keeps no events",
     r"add_partitions": "the events of an asset have no partitions",
     r"(?<=dag_run\.)partition_(?:key|date)|(?<=context..)partition_key": "a run has no partition",
+    r"include_prior_dates(?=\s*=\s*True)": "a task reads the XComs of its own run",
     r"prev_(?:data_interval_start|data_interval_end|start_date|end_date)_success": "the last successful run",
 }
 _NOTES: Mapping[str, str] = {r"outlet_events": "the extra of an asset's event is not kept"}

@@ -24,15 +24,19 @@ class UnsupportedRequestError(RuntimeError):
 
 
 class InProcessSupervisor:
-    """Implements `SUPERVISOR_COMMS` of Airflow's task runner."""
+    """Implements `SUPERVISOR_COMMS` of Airflow's task runner, for a task of the run `run_id` of a DAG."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what the task is, and what it has
         self,
+        *,
+        dag_id: str,
+        run_id: str,
         task_id: str,
         xcoms: Mapping[str, TaskXComs],
         state: SegmentState,
         assets: Sequence[Any] = (),
     ) -> None:
+        self._dag_id, self._run_id = dag_id, run_id
         self._task = call.task_key(task_id)
         self._xcoms = {call.task_key(task): values for task, values in xcoms.items()}
         self._first_poke = state.first_poke
@@ -108,6 +112,7 @@ class InProcessSupervisor:
         return comms.ErrorResponse(error=ErrorType.ASSET_NOT_FOUND)
 
     def _xcom(self, msg: Any) -> Any:
+        self._check_run(msg)
         xcoms = self._xcoms_of(msg.task_id)
         match msg:
             case comms.GetXCom(key=key, map_index=index):
@@ -121,6 +126,20 @@ class InProcessSupervisor:
                 return comms.ErrorResponse(error=ErrorType.XCOM_NOT_FOUND)
             case _:
                 return comms.XComCountResponse(len=len(xcoms.of_all(msg.key)))
+
+    def _check_run(self, msg: Any) -> None:
+        """Raise UnsupportedRequestError for an XCom of another run."""
+        others = {
+            f"of the DAG {msg.dag_id}": msg.dag_id != self._dag_id,
+            f"of the run {msg.run_id}": msg.run_id != self._run_id,
+            "of earlier runs (include_prior_dates)": getattr(msg, "include_prior_dates", False),
+        }
+        for other, is_asked in others.items():
+            if is_asked:
+                raise UnsupportedRequestError(
+                    f"the operator reads the XCom of task {msg.task_id} {other}: a task reads those of its own run; "
+                    "pass the value as a param of the run"
+                )
 
     def _xcoms_of(self, task_id: str) -> TaskXComs:
         task = call.task_key(task_id)

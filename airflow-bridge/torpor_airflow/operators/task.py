@@ -125,7 +125,14 @@ class AirflowOperator(BaseOperator):
         instance = task_instance.build_task_instance(operator, run, context, state, resume)
         self._running = instance
         assets = dag_task.assets(self._call) if self._call.dag else ()
-        supervisor = InProcessSupervisor(operator.task_id, run.xcoms, state, assets)
+        supervisor = InProcessSupervisor(
+            dag_id=instance.dag_id,
+            run_id=instance.run_id,
+            task_id=operator.task_id,
+            xcoms=run.xcoms,
+            state=state,
+            assets=assets,
+        )
         if resume is None and operator.start_from_trigger and operator.start_trigger_args is not None:
             self._start_from_trigger(operator, instance, supervisor)
         ended = runner.run(instance, supervisor)
