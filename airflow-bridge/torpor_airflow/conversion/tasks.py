@@ -72,6 +72,7 @@ class TaskConverter:
         self._known_connections = known_connections
         self._tolerated = outcomes.may_fail(dag.nodes)
         self._also_after: dict[str, set[str]] = {}
+        self._branches: set[str] = set()
         self.findings: list[ConversionFinding] = []
 
     def convert(self) -> list[dict[str, Any]]:
@@ -113,6 +114,8 @@ class TaskConverter:
                 self._lose(operator, text)
             for text in body.notes:
                 self._lose(operator, text, is_loss=False)
+        if task.get("branch"):
+            self._branches.add(operator.task_id)
         return task | self._limits(operator, has_pod=body is None) | self._outcome(operator)
 
     def _after(self, operator: Any) -> AbstractSet[str]:
@@ -132,7 +135,8 @@ class TaskConverter:
         fields: dict[str, Any] = {}
         if operator_kind.chooses(operator) and operator.downstream_task_ids:
             chosen = sorted(operator.downstream_task_ids | self._directly_after(operator.task_id))
-            args["downstream"] = chosen
+            names = {each: self._dag.names[each] for each in chosen}
+            args["downstream"] = chosen if chosen == [*names.values()] else names
             fields["branch"] = True
         args |= {f"{XCOM_PREFIX}{self._dag.names[each]}": self._xcom(operator, each) for each in self._xcoms(operator)}
         if operator.is_mapped:
@@ -150,9 +154,12 @@ class TaskConverter:
         before = outcomes.ancestors(operator.task_id, self._dag.upstream())
         read = set(operator_kind.references(operator))
         pulled = operator_kind.pulls(operator, [*self._dag.names])
+        named = read | (pulled or set())
         if pulled is None:
             self._lose(operator, "XComs are pulled by computed names: each one before it is passed", is_loss=False)
             pulled = before
+        for each in sorted((read | pulled) & self._branches):
+            self._lose(operator, f"the XCom of {each}, which keeps only the tasks that it chose", is_loss=each in named)
         for each in sorted(pulled - before - {operator.task_id} - read):
             self._lose(operator, f"the XCom of {each}, which may not have ended: add it to `after`, or pass no XCom")
         found = sorted(read | (pulled & before))

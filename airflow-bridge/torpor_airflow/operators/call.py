@@ -22,7 +22,8 @@ class OperatorCall:
 
     `operator` is a class path with `arguments`. If it is empty, the operator is `task` of `dag`, which is written as
     `module:dag_id`. `conf` is that of the DAG run. `retries` is the limit of retries, by default that of the operator.
-    `xcoms` are the results of other tasks by task. `downstream` are the tasks that a branch chooses from.
+    `xcoms` are the results of other tasks by task. `downstream` are the names of the tasks that a branch chooses
+    from, by their ids in Airflow.
     """
 
     operator: str = ""
@@ -36,7 +37,7 @@ class OperatorCall:
     is_scheduled: bool = False
     retries: int | None = None
     xcoms: Mapping[str, "TaskXComs"] = field(default_factory=dict)
-    downstream: Sequence[str] = ()
+    downstream: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +129,7 @@ def build_result(pushed: Mapping[str, Any]) -> Any:
     return {XCOMS: dict(pushed)}
 
 
-def chosen(downstream: Sequence[str], skipped: Sequence[str]) -> list[str]:
-    """Return the tasks that a branch runs, of `downstream`."""
-    left_out = {task_key(name) for name in skipped}
-    return [name for name in downstream if task_key(name) not in left_out]
+def chosen(downstream: Mapping[str, str], skipped: Sequence[str]) -> list[str]:
+    """Return the names of the tasks that a branch runs, of `downstream`, which has the names by their ids."""
+    left_out = {task_key(task_id) for task_id in skipped}
+    return [name for task_id, name in downstream.items() if task_key(task_id) not in left_out]

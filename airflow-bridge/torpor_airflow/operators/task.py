@@ -40,7 +40,8 @@ class AirflowOperator(BaseOperator):
             `on_failure_callback`. By default that of the operator.
         connections: `SECRET/KEY` by connection, for the triggers of deferrable operators. The pod itself has
             `AIRFLOW_CONN_…` variables.
-        downstream: The tasks after this one, for an operator that chooses between them.
+        downstream: The tasks after this one, for an operator that chooses between them: their names, or their names by
+            their ids in Airflow.
         others: `xcom_<task>`: the result of another task, for `ti.xcom_pull`. `mapped_<argument>`: the items of an
             instance, which the operator of a `dag` reads by its index from its own XComs.
     """
@@ -59,7 +60,7 @@ class AirflowOperator(BaseOperator):
         scheduled: bool = False,
         retries: int | None = None,
         connections: Mapping[str, str] | None = None,
-        downstream: Sequence[str] = (),
+        downstream: Sequence[str] | Mapping[str, str] = (),
         **others: Any,
     ) -> None:
         super().__init__()
@@ -86,7 +87,7 @@ class AirflowOperator(BaseOperator):
                 for name, value in others.items()
                 if name.startswith(call.XCOM_PREFIX)
             },
-            downstream=tuple(downstream),
+            downstream=downstream if isinstance(downstream, Mapping) else {name: name for name in downstream},
         )
         self._running: Any = None
 
