@@ -30,13 +30,13 @@ class ConvertedFile:
         return {task["name"]: task for task in template["spec"]["workflow"]["tasks"]}
 
 
-def convert_file(path: Path) -> ConvertedFile:
-    """Run `torpor from-airflow` for a file."""
+def convert_file(*paths: Path) -> ConvertedFile:
+    """Run `torpor from-airflow` for files."""
     out, err = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stdout", out)
         patch.setattr(sys, "stderr", err)
-        code = command.main(["convert", "--in-image", str(path)])
+        code = command.main(["convert", "--in-image", *map(str, paths)])
     documents = {(each["metadata"]["name"], each["kind"]): each for each in yaml.safe_load_all(out.getvalue())}
     return ConvertedFile(code=code, documents=documents, report=err.getvalue())
 

@@ -4,12 +4,13 @@ import argparse
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from torpor_airflow.conversion import dag_file, documents, finding, schedule
+from torpor_airflow.conversion import dag_file, documents, finding, names, schedule
 from torpor_airflow.conversion.dag_file import DagFile
 from torpor_airflow.conversion.documents import ConversionTarget, DagConversion
 from torpor_airflow.dag_module import DagFileError
@@ -114,17 +115,37 @@ def convert(
     """Return the conversions of all DAGs of the files, or of those with these ids."""
     dags = [dag for file in files for dag in file.dags]
     made_by, known = documents.producers(dags), {dag.dag_id: schedule.ticks(dag) for dag in dags}
-    return [
+    converted = [
         (file, documents.convert(dag, file.module, target, made_by, known))
         for file in files
         for dag in file.dags
         if not only or dag.dag_id in only
     ]
+    by_name: dict[str, list[tuple[DagFile, DagConversion]]] = {}
+    for file, one in converted:
+        by_name.setdefault(names.object_name(one.dag_id), []).append((file, one))
+    return [(file, _with_clashes(one, by_name[names.object_name(one.dag_id)])) for file, one in converted]
+
+
+def _with_clashes(conversion: DagConversion, same: Sequence[tuple[DagFile, DagConversion]]) -> DagConversion:
+    """Return the conversion with a loss for each other DAG of `same`, whose templates have the same name."""
+    name = names.object_name(conversion.dag_id)
+    clashes = []
+    for file, other in same:
+        if other is not conversion:
+            place = f"{_shown(file)}:{finding.line_of(file.lines(), other.dag_id)}"
+            text = f"its template {name} is also that of {other.dag_id} in {place}: give one of them another dag_id"
+            clashes.append(finding.ConversionFinding(subject=conversion.dag_id, text=text))
+    return replace(conversion, findings=[*conversion.findings, *clashes])
 
 
 def report(file: DagFile, conversion: DagConversion) -> None:
     """Write the findings of a DAG to stderr."""
     lines = file.lines()
-    name = file.name if Path(file.name).suffix == ".py" else str(file.path)
     for each in conversion.findings:
-        sys.stderr.write(f"{finding.written(each, name, lines)}\n")
+        sys.stderr.write(f"{finding.written(each, _shown(file), lines)}\n")
+
+
+def _shown(file: DagFile) -> str:
+    """Return the path of a file as the user wrote it, or that of a module."""
+    return file.name if Path(file.name).suffix == ".py" else str(file.path)
