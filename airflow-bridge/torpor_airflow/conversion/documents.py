@@ -141,5 +141,8 @@ def _dag_findings(dag: Any) -> Iterator[ConversionFinding]:
             yield ConversionFinding(subject=dag.dag_id, text=f"argument {name} of the DAG: write a hook, or notify")
     if dag.fail_fast:
         yield ConversionFinding(subject=dag.dag_id, text="argument fail_fast of the DAG")
+    if dag.tags:
+        text = f"tags {', '.join(sorted(dag.tags))}: add labels or annotations"
+        yield ConversionFinding(subject=dag.dag_id, text=text, is_loss=False)
     if not dag.task_ids:
         yield ConversionFinding(subject=dag.dag_id, text="a DAG without tasks")

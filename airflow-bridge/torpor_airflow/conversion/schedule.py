@@ -102,13 +102,10 @@ def convert(dag: Any, producers: Producers) -> DagSchedule:
     found = DagSchedule()
     timetable = dag.timetable
     match type(timetable).__name__:
-        case "NullTimetable":
-            return found
-        case "PartitionedAtRuntime":
+        case "NullTimetable" | "PartitionedAtRuntime":
             pass  # only a user or a task starts its runs
         case "OnceTimetable":
             found.notes.append("schedule @once: create a Workflow of the template")
-            return found
         case "AssetTriggeredTimetable":
             _assets(found, timetable.asset_condition, producers)
         case "AssetOrTimeSchedule":
@@ -125,6 +122,8 @@ def convert(dag: Any, producers: Producers) -> DagSchedule:
             found.spec["sources"] = list(_ticks(found, timetable))
     if found.has_sources:
         _limits(found, dag)
+    elif dag.is_paused_upon_creation:
+        found.notes.append("is_paused_upon_creation: there is no Schedule to suspend")
     if "Partition" in type(timetable).__name__:
         found.notes.append("partitions: a run has none; a task that reads partition_key is a loss of its own")
     return found
@@ -188,6 +187,9 @@ def _limits(found: DagSchedule, dag: Any) -> None:
         found.notes.append("catchup: create a Backfill for the ticks before the Schedule exists")
     spec["concurrencyPolicy"] = "Queue"
     spec["maxActive"] = max(1, min(int(dag.max_active_runs or 16), 1_000))
+    if dag.is_paused_upon_creation:
+        spec["suspend"] = True
+        found.notes.append("is_paused_upon_creation: remove suspend before you apply the Schedule again")
     if dag.max_consecutive_failed_dag_runs:
         spec["pauseAfterFailures"] = int(dag.max_consecutive_failed_dag_runs)
 

@@ -27,6 +27,7 @@ _LOST = (
 )
 _DEFAULT_QUEUES = {None, "default"}
 _DEFAULT_POOLS = {None, "default_pool"}
+_DEFAULT_WEIGHTS = (None, 1, "downstream")
 _XCOMS_MAX = 50
 
 
@@ -252,13 +253,21 @@ def _unused(operator: Any, known_connections: Collection[str]) -> Iterator[tuple
         yield f"queue {operator_kind.field(operator, 'queue')}: write pod, or queue for Kueue", True
     if (operator_kind.field(operator, "pool_slots") or 1) > 1:
         yield "pool_slots: an instance takes one slot", True
-    if (operator_kind.field(operator, "priority_weight") or 1) != 1:
-        yield "priority_weight: free slots go to the Workflow with the fewest", False
-    if operator_kind.field(operator, "retry_policy") is not None:
-        yield "the delays of retry_policy: `delay` applies", False
+    yield from ((text, False) for text in _notes(operator))
     if operator_kind.field(operator, "email"):
         yield "email: write notify", True
     for name, value in sorted((vars(operator).get("_BaseOperator__init_kwargs") or {}).items()):
         if name.endswith("conn_id") and isinstance(value, str) and value not in known_connections:
             added = f"add AIRFLOW_CONN_{value.upper()} to pod.env, and args.connections"
             yield f"connection {value}: {added}; or convert with --connection {value}=SECRET/KEY", False
+
+
+def _notes(operator: Any) -> Iterator[str]:
+    """Yield what of an operator has no counterpart, and changes no result."""
+    for name in ("priority_weight", "weight_rule"):
+        if operator_kind.field(operator, name) not in _DEFAULT_WEIGHTS:
+            yield f"{name}: free slots go to the Workflow with the fewest"
+    if operator_kind.field(operator, "map_index_template"):
+        yield "map_index_template: write displayName"
+    if operator_kind.field(operator, "retry_policy") is not None:
+        yield "the delays of retry_policy: `delay` applies"
