@@ -96,9 +96,11 @@ class Creations:
         if status.get("clears", 0) > ((before or {}).get("status") or {}).get("clears", 0):
             self._reopened(uid, status["clears"], status["clearing"])
         former = {task["name"]: task.get("reason") for task in ((before or {}).get("status") or {}).get("tasks", ())}
+        # The end of a cancelled run reads nothing again, so an old list may hide what exists.
+        confirmed = self.ordered or (self.prompt and not _is_cancelled(after))
         for task in status.get("tasks", ()):
             self._marks[uid, task["name"]] = created_paths(task, shape)
-            if task.get("reason") == Reason.DELETED != former.get(task["name"]) and self.prompt:
+            if task.get("reason") == Reason.DELETED != former.get(task["name"]) and confirmed:
                 self._deleted(uid, task)
 
     def _reopened(self, uid: str, clears: int, clearing: Mapping[str, Any]) -> None:
@@ -133,6 +135,10 @@ class Creations:
         existing = sum(instance[:2] == (uid, task["name"]) for instance in self._uids)
         description = f"{task['name']} counts missing TaskRuns, although all {there} exist"
         self._expect("I5", there < min(existing, task["created"]), description)
+
+
+def _is_cancelled(flow: Object) -> bool:
+    return bool(flow["spec"].get("cancel")) or "deletionTimestamp" in flow["metadata"]
 
 
 def created_paths(task: Mapping[str, Any], shape: Shape) -> frozenset[Path]:

@@ -36,6 +36,7 @@ class Order:
         self._clears: dict[str, int] = {}
         self._standing: dict[str, dict[str, _Standing]] = {}
         self._seen: set[tuple[str, str, Path]] = set()
+        self._deleted: dict[str, set[str]] = {}  # tasks of which a person deleted a TaskRun, by Workflow
 
     def shape(self, flow: Object) -> Shape:
         """What a Workflow asks for."""
@@ -66,8 +67,10 @@ class Order:
         # What was under way when somebody asked for a clearing comes to nothing: it is deleted and made anew.
         # A marked one runs nothing, and waits for nothing.
         if self.ordered and created.clears == self._clears[owner] and not created.marked:
+            decided = shape.upstream_of(created.task).isdisjoint(self._deleted.get(owner, ()))
+            first = (owner, created.task, created.path) not in self._seen and decided
             for other in self._near(owner, shape, created):
-                self._judge(shape, created, other, first=(owner, created.task, created.path) not in self._seen)
+                self._judge(shape, created, other, first=first)
         self._seen.add((owner, created.task, created.path))
         self.changed(run)
 
@@ -76,8 +79,11 @@ class Order:
         self._standing.setdefault(run["spec"]["workflow"]["uid"], {})[run["metadata"]["uid"]] = _of(run)
 
     def gone(self, run: Object) -> None:
-        """One that was there."""
-        self._standing[run["spec"]["workflow"]["uid"]].pop(run["metadata"]["uid"], None)
+        """One that was there. A deletion makes a failure of a success, which may start a task that was skipped."""
+        owner, gone = run["spec"]["workflow"]["uid"], _of(run)
+        self._standing[owner].pop(run["metadata"]["uid"], None)
+        if gone.clears == self._clears.get(owner, 0):
+            self._deleted.setdefault(owner, set()).add(gone.task)
 
     def _judge(self, shape: Shape, created: _Standing, other: _Standing, *, first: bool) -> None:
         if shape.awaits(created.task, other.task):

@@ -43,6 +43,11 @@ class Shape:
         """Whether no instance of a task is to begin before those of another have ended."""
         return other in self._awaited[task]
 
+    def upstream_of(self, task: str) -> frozenset[str]:
+        """All tasks on which a task depends, directly or by others."""
+        direct = self.before[task]
+        return direct.union(*map(self.upstream_of, direct))
+
     def asks_success(self, task: str, other: str) -> bool:
         """Whether no instance of a task is to begin where one of another before it came to anything but success.
 
