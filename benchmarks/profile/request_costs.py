@@ -12,12 +12,11 @@ import statistics
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import Any
 
 from torpor_crds.models.taskrun import parse
 from torpor_kubernetes.client.api import Api, Object
 from torpor_kubernetes.client.resources import TASKRUNS, WORKFLOWS
+from torpor_local.apiserver import json_patch
 from torpor_operator.model.actions import CreateTaskRun
 from torpor_wire import transitions
 
@@ -32,19 +31,12 @@ from tests.support.plan_fixture import PlanFixture
 
 _AT_ONCE = 8
 _BINDINGS = "validatingadmissionpolicybindings"
-_OF_WORKFLOWS = ("torpor-bounds", "torpor-cron-warning", "torpor-workflow")
+_OF_WORKFLOWS = ("torpor-bounds", "torpor-workflow")
 """The policies that evaluate a plain Workflow. A match condition excludes it from the others."""
 _GRACE = 8.0
 """Seconds until the API server has compiled the policies again after a binding was deleted or created."""
 _CLAIM = transitions.Claim(pod="pod", pod_uid="4f0b7c1e-0000-4000-8000-000000000000", nonce="operator")
 Send = Callable[[Object], Awaitable[Object]]
-
-
-@dataclass(frozen=True, slots=True)
-class RequestCosts:
-    """Milliseconds of CPU of the API server for a request, in each round, by form."""
-
-    taken: Mapping[str, Sequence[float]]
 
 
 def main() -> int:
@@ -53,10 +45,10 @@ def main() -> int:
     parser.add_argument("--requests", type=int, default=200, help="of each form in each round")
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
-    costs = asyncio.run(_measure(given.requests, given.rounds))
+    taken = asyncio.run(_measure(given.requests, given.rounds))
     figures = [
         Figure(name=name, what=f"{name}; rounds {_range(each)}", value=statistics.median(each), unit="ms of CPU")
-        for name, each in costs.taken.items()
+        for name, each in taken.items()
     ]
     program.report(given, "request-costs", figures)
     return 0
@@ -66,14 +58,15 @@ def _range(each: Sequence[float]) -> str:
     return f"{min(each):.2f} to {max(each):.2f}"
 
 
-async def _measure(requests: int, rounds: int) -> RequestCosts:
+async def _measure(requests: int, rounds: int) -> Mapping[str, Sequence[float]]:
+    """Milliseconds of CPU of the API server for a request, in each round, by form."""
     taken: dict[str, list[float]] = {}
     async with open_plane(nodes=0) as plane:
         bench = _RequestBench(plane, requests)
         for _ in range(rounds):
             for name, cost in [*await bench.creations(), *await bench.claims()]:
                 taken.setdefault(name, []).append(cost)
-    return RequestCosts(taken)
+    return taken
 
 
 class _RequestBench:
@@ -138,8 +131,8 @@ class _RequestBench:
         return body | {"metadata": body["metadata"] | {"name": name, "namespace": NAMESPACE}}
 
     async def _json_patch(self, taskrun: Object) -> Object:
-        patch = transitions.claim(parse(taskrun).pin(launch=True), _CLAIM, started=None, now=time.time())
-        return await self._api.patch(TASKRUNS, NAMESPACE, taskrun["metadata"]["name"], patch, subresource="status")
+        name = taskrun["metadata"]["name"]
+        return await self._api.patch(TASKRUNS, NAMESPACE, name, _claim(taskrun), subresource="status")
 
     async def _merge_patch(self, taskrun: Object) -> Object:
         name, body = taskrun["metadata"]["name"], {"status": _claimed(taskrun)["status"]}
@@ -171,17 +164,14 @@ class _RequestBench:
             await asyncio.sleep(_GRACE)
 
 
+def _claim(taskrun: Object) -> transitions.Patch:
+    return transitions.claim(parse(taskrun).pin(launch=True), _CLAIM, started=None, now=time.time())
+
+
 def _claimed(taskrun: Object) -> Object:
     """The TaskRun as the claim leaves it."""
-    patch: Any = transitions.claim(parse(taskrun).pin(launch=True), _CLAIM, started=None, now=time.time())
-    status = dict(taskrun["status"])
-    for op in patch:
-        head, _, rest = op["path"].removeprefix("/status/").partition("/")
-        if op["op"] == "add" and not rest and op["path"].startswith("/status/"):
-            status[head] = op["value"]
-        elif op["op"] == "add" and head == "history":
-            status["history"] = [*status.get("history", []), op["value"]]
-    return taskrun | {"status": {name: value for name, value in status.items() if value is not None}}
+    claimed: Object = json_patch.apply(taskrun, _claim(taskrun))
+    return claimed
 
 
 async def _each(objects: Sequence[Object], send: Send) -> list[Object]:
