@@ -47,7 +47,7 @@ def _deferrable() -> Iterator[str]:
         for kind in ("operators", "sensors"):
             for integration in info.get(kind, ()):
                 for name in integration["python-modules"]:
-                    with suppress(Exception):  # a module may need a library that nobody installed
+                    with suppress(Exception):  # a module may need a library that is not installed
                         yield from _of_module(import_module(name))
 
 

@@ -112,7 +112,7 @@ def _answer(data: bytes, log: int, supervisor: InProcessSupervisor) -> tuple[byt
         if isinstance(answer, comms.ErrorResponse):
             return _ResponseFrame(number, None, answer.model_dump()).as_bytes(), []
         return _ResponseFrame(number, answer.model_dump(mode="json")).as_bytes(), []
-    except Exception as error:  # noqa: BLE001 - whatever the child sends, its task must not hang
+    except Exception as error:  # noqa: BLE001 - no request of the child may make its task hang
         failed = comms.ErrorResponse(detail={"message": f"{type(error).__name__}: {error}"[:_ERROR_MAX]})
         return _ResponseFrame(number, None, failed.model_dump()).as_bytes(), []
 

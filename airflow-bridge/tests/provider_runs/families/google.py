@@ -106,7 +106,7 @@ def rows(servers: RowServers) -> Iterator[ProviderRow]:
 
 
 def _account(token_uri: str) -> dict[str, str]:
-    """Return the key of a service account that nobody has."""
+    """Return the key of a service account that does not exist."""
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     written = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()

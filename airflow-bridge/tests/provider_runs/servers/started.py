@@ -73,10 +73,10 @@ class RowServers:
         return server
 
     def expect(self, key: str, answers: Any) -> None:
-        """Note what knows the answers of a row that nobody asked for."""
+        """Register what knows which answers of a row no request has used."""
         self._unasked[key] = answers
 
     def unasked(self, row: ProviderRow) -> list[str]:
-        """Return the answers of a row that nobody asked for."""
+        """Return the answers of a row that no request has used."""
         answers = self._unasked.get(row.key)
         return [] if answers is None else list(answers.unasked())
