@@ -2,6 +2,7 @@
 
 import io
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,19 +31,19 @@ class ConvertedFile:
         return {task["name"]: task for task in template["spec"]["workflow"]["tasks"]}
 
 
-def convert_file(*paths: Path) -> ConvertedFile:
+def convert_file(*paths: Path, options: Sequence[str] = ("--in-image",)) -> ConvertedFile:
     """Run `torpor from-airflow` for files."""
     out, err = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stdout", out)
         patch.setattr(sys, "stderr", err)
-        code = command.main(["convert", "--in-image", *map(str, paths)])
+        code = command.main(["convert", *options, *map(str, paths)])
     documents = {(each["metadata"]["name"], each["kind"]): each for each in yaml.safe_load_all(out.getvalue())}
     return ConvertedFile(code=code, documents=documents, report=err.getvalue())
 
 
-def convert_text(folder: Path, name: str, text: str) -> ConvertedFile:
+def convert_text(folder: Path, name: str, text: str, options: Sequence[str] = ("--in-image",)) -> ConvertedFile:
     """Write a DAG file, and convert it. No other test has a file of this name."""
     path = folder / f"{name}.py"
     path.write_text(text)
-    return convert_file(path)
+    return convert_file(path, options=options)

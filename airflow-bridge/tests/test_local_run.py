@@ -9,7 +9,7 @@ import torpor_airflow  # noqa: F401 - before Airflow
 from local_play import SECONDS_MAX
 from torpor_airflow.check import local_runs
 from torpor_airflow.check.comparison import ComparedRun
-from torpor_airflow.conversion import command, dag_file, names
+from torpor_airflow.conversion import command, dag_file, dag_sources, names
 from torpor_airflow.conversion.documents import ConversionTarget
 from torpor_local.options import GivenAnswer
 
@@ -20,7 +20,7 @@ TARGET = ConversionTarget(image="any:1", pool="airflow", config_map="dags")
 async def run(folder: Path, python: str, name: str, answers: Mapping[str, GivenAnswer]) -> ComparedRun:
     file = dag_file.read(str(TESTS / name))
     ((_, conversion),) = command.convert([file], TARGET)
-    documents = [command.config_map(TARGET.config_map, dag_file.source([file])), conversion.documents[0]]
+    documents = [command.config_map(TARGET.config_map, dag_sources.texts([file])), conversion.documents[0]]
     async with asyncio.timeout(SECONDS_MAX):
         options = local_runs.options(folder / "run", python, answers)
         ended = await local_runs.play(conversion, documents, options, {})

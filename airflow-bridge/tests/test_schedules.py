@@ -189,12 +189,18 @@ def test_an_asset_without_a_counterpart_is_reported(tmp_path: Path, name: str, s
 def test_parts_of_the_context_that_torpor_lacks_are_reported(
     tmp_path: Path, name: str, code: str, finding: str
 ) -> None:
-    function = f"    @task\n    def read(**context):\n        {code}\n    read()\n"
+    function = f"    @task(retries=1)\n    def read(**context):\n        {code}\n    read()\n"
     text = f"{HEAD}\nwith DAG('reading', schedule=None):\n{function}"
     assert finding in convert_text(tmp_path, f"dag_reading_{name}", text).report
 
 
+def test_a_state_store_loses_nothing_in_a_task_without_retries(tmp_path: Path) -> None:
+    function = "    @task\n    def read(task_state_store):\n        task_state_store.set('job', 1)\n    read()\n"
+    text = f"{HEAD}\nwith DAG('storing', schedule=None):\n{function}"
+    assert convert_text(tmp_path, "dag_storing", text).code == 0
+
+
 def test_the_code_of_a_mapped_task_is_searched_too(tmp_path: Path) -> None:
-    function = "    @task\n    def read(row, task_state_store=None):\n        return row\n    read.expand(row=[1, 2])\n"
-    text = f"{HEAD}\nwith DAG('reading', schedule=None):\n{function}"
+    read = "    @task(retries=1)\n    def read(row, task_state_store=None): ...\n    read.expand(row=[1, 2])\n"
+    text = f"{HEAD}\nwith DAG('reading', schedule=None):\n{read}"
     assert "not converted: read: task_state_store" in convert_text(tmp_path, "dag_reading_mapped", text).report

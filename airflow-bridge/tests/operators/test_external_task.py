@@ -36,10 +36,12 @@ from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOpe
 from airflow.providers.standard.sensors.external_task import ExternalTaskSensor
 from datetime import timedelta
 
-from airflow.sdk import DAG, CronDataIntervalTimetable, CronTriggerTimetable
+from airflow.sdk import DAG, CronDataIntervalTimetable, CronTriggerTimetable, TaskGroup
 
 with DAG("orders", schedule=CronDataIntervalTimetable("0 12 * * *", timezone="UTC")):
     EmptyOperator(task_id="load")
+    with TaskGroup("rows"), TaskGroup("inner"):
+        EmptyOperator(task_id="first") >> EmptyOperator(task_id="second")
 with DAG("by_hand", schedule=None):
     EmptyOperator(task_id="load")
 with DAG("at_noon", schedule=CronTriggerTimetable("0 12 * * *", timezone="UTC")):
@@ -59,7 +61,9 @@ with DAG("report", schedule=CronDataIntervalTimetable("0 12 * * *", timezone="UT
     ExternalTaskSensor(task_id="earlier", external_dag_id="orders", execution_delta=timedelta(days=1))
     ExternalTaskSensor(task_id="computed", external_dag_id="orders", execution_date_fn=lambda moment: moment)
     ExternalTaskSensor.partial(task_id="mapped").expand(external_dag_id=["orders", "salaries"])
-    ExternalTaskSensor(task_id="group", external_dag_id="orders", external_task_group_id="g")
+    ExternalTaskSensor(task_id="group", external_dag_id="orders", external_task_group_id="rows")
+    ExternalTaskSensor(task_id="no_group", external_dag_id="orders", external_task_group_id="columns")
+    ExternalTaskSensor(task_id="far_group", external_dag_id="elsewhere", external_task_group_id="rows")
     TriggerDagRunOperator(task_id="named", trigger_dag_id="by_hand", trigger_run_id="Manual__1")
     TriggerDagRunOperator(task_id="plain", trigger_dag_id="by_hand", reset_dag_run=True)
     TriggerDagRunOperator(task_id="again", trigger_dag_id="by_hand", trigger_run_id="a", reset_dag_run=True)
@@ -86,7 +90,9 @@ def other_dags(tmp_path_factory: pytest.TempPathFactory) -> ConvertedFile:
         "not converted: other_zone: it waits for in_rome, but the data intervals of the two DAGs differ",
         "note: earlier: execution_delta: a run that no tick starts, or that the Schedule has deleted, is awaited",
         "note: computed: execution_date_fn: a run that no tick starts",
-        "not converted: group: argument external_task_group_id",
+        "note: group: it waits for the run of the Schedule orders",
+        "not converted: no_group: external_task_group_id: no DAG of this conversion has the group",
+        "not converted: far_group: external_task_group_id: no DAG of this conversion has the group",
         "note: named: the run has the name manual-1",
         "not converted: again: argument reset_dag_run",
         "not converted: any_end: argument allowed_states",
@@ -132,3 +138,14 @@ def test_a_scheduled_sensor_waits_for_the_tick_after_the_logical_date(other_dags
         dag="dag_other_runs:report", task="same", logical_date="2026-11-26T12:00:00Z", scheduled=True
     )
     assert [each.isoformat() for each in deferral_of(operator)["logical_dates"]] == ["2026-11-26T12:00:00+00:00"]
+
+
+def test_a_wait_for_a_task_group_is_one_for_its_tasks(other_dags: ConvertedFile) -> None:
+    assert "not converted: group" not in other_dags.report
+    tasks = other_dags.tasks("report")["group"]["args"]["external_tasks"]
+    assert sorted(tasks) == ["rows.inner.first", "rows.inner.second"]
+    operator = AirflowOperator(
+        dag="dag_other_runs:report", task="group", logical_date="2026-11-26T12:00:00Z", external_tasks=tasks
+    )
+    kwargs = deferral_of(operator)
+    assert (kwargs["external_task_ids"], kwargs["external_task_group_id"]) == (tasks, None)

@@ -102,7 +102,7 @@ def judge(row: ProviderRow, end: RowEnd) -> str:
     names = {path.rpartition(".")[2] for path in end.triggers}
     if row.defers is not None and names != set(row.defers):
         return f"it deferred to {', '.join(sorted(names)) or 'nothing'}"
-    return f"nobody asked for {', '.join(end.unasked)}" if end.unasked else ""
+    return f"it did not use the answers of {', '.join(end.unasked)}" if end.unasked else ""
 
 
 def _returned(result: Any) -> Any:

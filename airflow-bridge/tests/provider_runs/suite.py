@@ -6,9 +6,9 @@ from pathlib import Path
 
 import torpor_airflow  # noqa: F401 - prepares the environment of Airflow before anything imports it
 from torpor_airflow.check import prefork
+from torpor_airflow.check.kept_rows import KeptRows
 
 from provider_runs import families, installed, kept, local_runs, page
-from provider_runs.kept import KeptOutcomes
 from provider_runs.row import ProviderRow, RowOutcome
 from provider_runs.servers.certificate import LoopbackCertificate
 from provider_runs.servers.started import RowServers
@@ -18,7 +18,8 @@ def run(  # noqa: PLR0913, PLR0917 - what a run consists of
     names: Sequence[str], only: str, keep: Path | None, stack: ExitStack, folder: Path, certificate: LoopbackCertificate
 ) -> Iterator[RowOutcome]:
     """Yield the outcome of each row. Servers and processes end with the stack."""
-    versions, outcomes = installed.versions(), KeptOutcomes(path=keep)
+    versions = installed.versions()
+    outcomes = KeptRows(row_type=RowOutcome, is_right=lambda row: row.is_right, path=keep)
     servers = RowServers(stack, folder, certificate)
     python = stack.enter_context(prefork.started(folder, {}, families.IMPORTS))
     for name, rows in families.all_rows(servers, names):

@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -28,12 +28,13 @@ class AirflowProcess:
         self._log = log
         self._is_ready = False
 
-    def place(self, files: Iterable[Path]) -> None:
-        """Replace the files of the DAG folder by copies of these."""
+    def place(self, files: Mapping[str, Path]) -> None:
+        """Replace the files of the DAG folder by copies of these, by their paths in it."""
         for old in self._dags.iterdir():
             old.unlink() if old.is_file() else shutil.rmtree(old)
-        for file in files:
-            shutil.copy(file, self._dags)
+        for path, file in files.items():
+            (self._dags / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, self._dags / path)
 
     def wait(self) -> None:
         """Wait until Airflow can run DAGs. It uses the DAG folder itself before. Raises LocalRunError."""

@@ -16,9 +16,10 @@ from torpor_wire.reason import Reason
 from torpor_airflow.check import airflow_runs, comparison, local_runs, prefork, repeatable, required_params
 from torpor_airflow.check.airflow_runs import AirflowProcess
 from torpor_airflow.check.comparison import ComparedRun
-from torpor_airflow.conversion import names
+from torpor_airflow.conversion import dag_sources, names
 from torpor_airflow.conversion.dag_file import DagFile
 from torpor_airflow.conversion.documents import DagConversion
+from torpor_airflow.dag_module import DagFileError
 
 Converted = Sequence[tuple[DagFile, DagConversion]]
 SECONDS = 180
@@ -83,11 +84,12 @@ def check(
     dag = next(each for each in file.dags if each.dag_id == conversion.dag_id)
     conf = required_params.samples({name: dag.params.get_param(name) for name in dag.params})
     needed = _with_started(file, conversion, converted)
+    files = [each for each, _ in needed]
     try:
         tools.airflow.wait()
-    except LocalRunError as error:
+        tools.airflow.place({**{each.path.name: each.path for each in files}, **dag_sources.paths(files)})
+    except (LocalRunError, DagFileError) as error:
         return CheckedDag(dag_id=dag.dag_id, problem=str(error))
-    tools.airflow.place({each.path for each, _ in needed})
     documents = [*sources, *(one.documents[0] for _, one in needed)]
     options = local_runs.options(tools.folder / conversion.dag_id, tools.python, {})
     try:

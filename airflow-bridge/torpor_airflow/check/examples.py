@@ -33,7 +33,7 @@ def modules() -> list[str]:
     return sorted(found)
 
 
-def rows(names: Sequence[str], kept: KeptRows, airflow: str, folder: Path) -> Iterator[ExampleRow]:
+def rows(names: Sequence[str], kept: KeptRows[ExampleRow], airflow: str, folder: Path) -> Iterator[ExampleRow]:
     """Yield a row for each module that cannot be imported, then one for each DAG."""
     files = []
     for name in modules():
@@ -44,8 +44,7 @@ def rows(names: Sequence[str], kept: KeptRows, airflow: str, folder: Path) -> It
                 yield ExampleRow(module=name, dag_id="", reason=f"the import fails: {str(error)[:200]}")
     converted = command.convert(files, _TARGET)
     wanted = [each for each in converted if each[0].module in names]
-    plugins = Path(str(importlib.import_module(PACKAGES[0]).__file__)).parent / "plugins"
-    with dag_check.tools(folder, {"AIRFLOW__CORE__PLUGINS_FOLDER": str(plugins)}) as tools:
+    with dag_check.tools(folder, {"AIRFLOW__CORE__LOAD_EXAMPLES": "True"}) as tools:  # loads their plugins, too
         for file, one in wanted:
             key = kept_rows.key_of(file, one, airflow)
             row = kept.find(key)
@@ -108,8 +107,9 @@ def main() -> int:
     airflow = metadata.version("apache-airflow-core")
     found: list[ExampleRow] = []
     begun = time.monotonic()
+    kept = KeptRows(row_type=ExampleRow, is_right=lambda row: row.is_whole, path=parsed.keep)
     with tempfile.TemporaryDirectory() as folder:
-        for row in rows(parsed.modules or modules(), KeptRows(path=parsed.keep), airflow, Path(folder)):
+        for row in rows(parsed.modules or modules(), kept, airflow, Path(folder)):
             found.append(row)
             spent = time.monotonic() - begun
             sys.stdout.write(f"{spent:5.0f} s  {row.dag_id or row.module}  {row.reason or f'whole, {row.state}'}\n")

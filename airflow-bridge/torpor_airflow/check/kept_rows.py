@@ -1,18 +1,22 @@
-"""Rows of an earlier run of `make airflow-examples`: a DAG that was whole, and has not changed, is not run again."""
+"""Rows of an earlier run of `make airflow-examples` or `make airflow-real`: one that was right is not run again.
+
+The key of a row contains all that decides on its outcome.
+"""
 
 import importlib.util
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from torpor_wire import canonical
 
 from torpor_airflow.conversion.dag_file import DagFile
 from torpor_airflow.conversion.documents import DagConversion
 
+Row = TypeVar("Row")
 _PACKAGE = Path(__file__).parent.parent
 _PLAYERS = (
     "torpor",
@@ -43,25 +47,31 @@ class ExampleRow:
 
 
 @dataclass(slots=True, kw_only=True)
-class KeptRows:
-    """Whole rows by key, in a file of one JSON object a line. Without a path, nothing is kept."""
+class KeptRows(Generic[Row]):
+    """Right rows by key, in a file of one JSON object a line. Without a path, nothing is kept.
 
+    `row_type` is their dataclass. A row that is not right is not kept: it may be right the next time.
+    """
+
+    row_type: Callable[..., Row]
+    is_right: Callable[[Row], bool]
     path: Path | None = None
-    _rows: dict[str, ExampleRow] = field(default_factory=dict)
+    _rows: dict[str, Row] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.path is not None and self.path.exists():
             for line in self.path.read_text().splitlines():
                 stored: Mapping[str, Any] = json.loads(line)
-                self._rows[stored["key"]] = ExampleRow(**stored["row"])
+                if "row" in stored:
+                    self._rows[stored["key"]] = self.row_type(**stored["row"])
 
-    def find(self, key: str) -> ExampleRow | None:
+    def find(self, key: str) -> Row | None:
         """Return the row of a key, if any."""
         return self._rows.get(key)
 
-    def add(self, key: str, row: ExampleRow) -> None:
-        """Keep a row if it is whole: another one may be whole the next time."""
-        if self.path is None or not row.is_whole:
+    def add(self, key: str, row: Any) -> None:
+        """Keep a row if it is right."""
+        if self.path is None or not self.is_right(row):
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a") as file:

@@ -10,7 +10,8 @@ from typing import Any
 
 import yaml
 
-from torpor_airflow.conversion import dag_file, documents, finding, names, schedule
+from torpor_airflow import source_folder
+from torpor_airflow.conversion import dag_file, dag_sources, documents, finding, names
 from torpor_airflow.conversion.dag_file import DagFile
 from torpor_airflow.conversion.documents import ConversionTarget, DagConversion
 from torpor_airflow.dag_module import DagFileError
@@ -36,6 +37,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the Secret of a connection, for pods and waits; may repeat",
     )
     parser.add_argument("--in-image", action="store_true", help="the image has the DAG files: write no ConfigMap")
+    parser.add_argument(
+        "--add-file",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="a further file below the folder of the DAG file, which a task reads; may repeat",
+    )
     parser.add_argument("--check", action="store_true", help="run both, and compare the states and the results")
 
 
@@ -44,19 +52,22 @@ def run(parsed: argparse.Namespace) -> int:
     try:
         connections = parse_connections(parsed.connection)
         files = [dag_file.read(name) for name in parsed.files]
-        texts = {} if parsed.in_image else dag_file.source(files)
+        texts = {} if parsed.in_image else dag_sources.texts(files, parsed.add_file)
     except (DagFileError, ValueError) as error:
         sys.stderr.write(f"torpor from-airflow: {error}\n")
         return INVALID
     target = ConversionTarget(
         image=parsed.image,
         pool=parsed.pool,
-        config_map="" if parsed.in_image else parsed.config_map,
+        config_map=parsed.config_map if texts else "",  # a module that is installed needs none
         connections=connections,
     )
     converted = convert(files, target, parsed.dag)
     sources = [config_map(parsed.config_map, texts)] if texts else []
     sys.stdout.write(dump([*sources, *(each for _, one in converted for each in one.documents)]))
+    for name in texts:
+        if not name.endswith(".py"):
+            sys.stderr.write(f"{name}: note: whoever may read the ConfigMap {parsed.config_map} can read this file\n")
     for file, one in converted:
         report(file, one)
     is_same = not parsed.check or _check(converted, sources)
@@ -75,8 +86,9 @@ def parse_connections(given: Sequence[str]) -> Mapping[str, str]:
 
 
 def config_map(name: str, texts: Mapping[str, str]) -> Mapping[str, Any]:
-    """Return the ConfigMap with the DAG files."""
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": dict(texts)}
+    """Return the ConfigMap with the DAG files, from their texts by path."""
+    data = dict(source_folder.data(texts))
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
 
 
 def _check(converted: Sequence[tuple[DagFile, DagConversion]], sources: Sequence[Mapping[str, Any]]) -> bool:
@@ -114,9 +126,9 @@ def convert(
 ) -> Sequence[tuple[DagFile, DagConversion]]:
     """Return the conversions of all DAGs of the files, or of those with these ids."""
     dags = [dag for file in files for dag in file.dags]
-    made_by, known = documents.producers(dags), {dag.dag_id: schedule.ticks(dag) for dag in dags}
+    made_by, known = documents.producers(dags), documents.known_dags(dags)
     converted = [
-        (file, documents.convert(dag, file.module, target, made_by, known))
+        (file, _with_files(documents.convert(dag, file.module, target, made_by, known), file, target))
         for file in files
         for dag in file.dags
         if not only or dag.dag_id in only
@@ -125,6 +137,13 @@ def convert(
     for file, one in converted:
         by_name.setdefault(names.object_name(one.dag_id), []).append((file, one))
     return [(file, _with_clashes(one, by_name[names.object_name(one.dag_id)])) for file, one in converted]
+
+
+def _with_files(conversion: DagConversion, file: DagFile, target: ConversionTarget) -> DagConversion:
+    """Return the conversion with what its template files lack."""
+    outside = dag_sources.outside(file, conversion.dag_id) if target.config_map else ()
+    found = [*conversion.findings, *file.templates[conversion.dag_id].findings, *outside]
+    return replace(conversion, findings=found)
 
 
 def _with_clashes(conversion: DagConversion, same: Sequence[tuple[DagFile, DagConversion]]) -> DagConversion:

@@ -6,8 +6,8 @@ from typing import Any
 
 from torpor_airflow.conversion import operator_kind
 
+_BETWEEN_ATTEMPTS: Mapping[str, str] = {r"task_state_store": "a task keeps no state between its attempts"}
 _LOSSES: Mapping[str, str] = {
-    r"task_state_store": "a task keeps no state between its attempts",
     r"asset_state_store": "an asset has no state",
     r"inlet_events|triggering_asset_events": "an asset keeps no events",
     r"add_partitions": "the events of an asset have no partitions",
@@ -21,7 +21,8 @@ _NOTES: Mapping[str, str] = {r"outlet_events": "the extra of an asset's event is
 def findings(operator: Any) -> Iterator[tuple[str, bool]]:
     """Yield what the code and the templates of an operator name, and whether it is a loss."""
     text = "\n".join(operator_kind.texts(operator))
-    for names, is_loss in ((_LOSSES, True), (_NOTES, False)):
+    lost = {**_LOSSES, **_BETWEEN_ATTEMPTS} if operator.retries else _LOSSES
+    for names, is_loss in ((lost, True), (_NOTES, False)):
         for pattern, why in names.items():
             found = re.search(rf"\b(?:{pattern})\b", text)
             if found is not None:

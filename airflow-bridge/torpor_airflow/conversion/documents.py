@@ -6,13 +6,13 @@ from typing import Any
 
 from torpor_airflow.conversion import mapping, names, params, schedule, tasks
 from torpor_airflow.conversion.finding import ConversionFinding
-from torpor_airflow.conversion.replacements import OtherDags
-from torpor_airflow.conversion.schedule import AssetProducer, DagTicks, Producers
+from torpor_airflow.conversion.replacements import KnownDag, OtherDags
+from torpor_airflow.conversion.schedule import AssetProducer, Producers
 
 API_VERSION = "torpor.dev/v1alpha1"
 PYTHON = "torpor_airflow.operators:AirflowOperator"
 _DAG_CALLBACKS = ("on_success_callback", "on_failure_callback", "deadline")
-_NO_DAGS: Mapping[str, DagTicks] = {}
+_NO_DAGS: Mapping[str, KnownDag] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +53,17 @@ def producers(dags: Sequence[Any]) -> Producers:
     return found
 
 
+def known_dags(dags: Sequence[Any]) -> Mapping[str, KnownDag]:
+    """Return what a task of one DAG may need to know of the others."""
+    found = {}
+    for dag in dags:
+        groups = {group: [task.task_id for task in each.iter_tasks()] for group, each in dag.task_group_dict.items()}
+        found[dag.dag_id] = KnownDag(ticks=schedule.ticks(dag), groups=groups)
+    return found
+
+
 def convert(
-    dag: Any, module: str, target: ConversionTarget, made_by: Producers, known: Mapping[str, DagTicks] = _NO_DAGS
+    dag: Any, module: str, target: ConversionTarget, made_by: Producers, known: Mapping[str, KnownDag] = _NO_DAGS
 ) -> DagConversion:
     """Return the documents of a DAG of a module. `known` are the DAGs of the conversion."""
     name = names.object_name(dag.dag_id)
@@ -86,7 +95,7 @@ def _workflow(
     module: str,
     target: ConversionTarget,
     declared: Sequence[Mapping[str, Any]],
-    known: Mapping[str, DagTicks],
+    known: Mapping[str, KnownDag],
 ) -> tuple[dict[str, Any], Sequence[ConversionFinding]]:
     operators = list(dag.topological_sort())
     found = tasks.DagTasks(operators=operators, names=names.task_names(dag.task_ids), nodes=tasks.nodes(operators))

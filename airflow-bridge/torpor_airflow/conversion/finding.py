@@ -17,11 +17,21 @@ class ConversionFinding:
 def line_of(source: Sequence[str], subject: str) -> int:
     """Return the line that names a task or a DAG: the text of its id, else the function of that name, else 1."""
     name = re.escape(subject.rpartition(".")[2])
-    for pattern in (rf"""["']{name}["']""", rf"\bdef {name}\("):
-        for number, line in enumerate(source, start=1):
-            if re.search(pattern, line):
-                return number
-    return 1
+    return next(iter(_lines(source, rf"""["']{name}["']""", rf"\bdef {name}\(")), 1)
+
+
+def lines_of_dag(source: Sequence[str], dag_id: str) -> Sequence[int]:
+    """Return the lines that name a DAG. If its id is computed, return those that create any DAG."""
+    name = re.escape(dag_id)
+    return _lines(source, rf"""["']{name}["']""", rf"\bdef {name}\(", r"\bDAG\(|^\s*@dag\b")
+
+
+def _lines(source: Sequence[str], *patterns: str) -> Sequence[int]:
+    """Return the lines that match the first pattern that any line matches."""
+    for pattern in patterns:
+        if found := [number for number, line in enumerate(source, start=1) if re.search(pattern, line)]:
+            return found
+    return []
 
 
 def written(finding: ConversionFinding, file: str, source: Sequence[str]) -> str:

@@ -77,21 +77,22 @@ def texts(operator: Any) -> Iterator[str]:
     values = operator.partial_kwargs if operator.is_mapped else vars(operator)
     function = getattr(operator, "python_callable", None)  # of a mapped task, it is none of the values
     for value in [function, *values.values(), *(values.get("_BaseOperator__init_kwargs") or {}).values()]:
-        yield from _texts_in(value)
+        yield from texts_in(value)
     if not class_of(operator).__module__.startswith("airflow.providers."):
         yield from _source(class_of(operator))
 
 
-def _texts_in(value: Any) -> Iterator[str]:
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield the texts in a value, and the source of its functions."""
     match value:
         case str():
             yield value
         case Mapping():
             for item in value.values():
-                yield from _texts_in(item)
+                yield from texts_in(item)
         case list() | tuple():
             for item in value:
-                yield from _texts_in(item)
+                yield from texts_in(item)
         case _ if inspect.isfunction(value):
             yield from _source(value)
 

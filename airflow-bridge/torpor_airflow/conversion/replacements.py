@@ -1,6 +1,6 @@
 """Operators that need Airflow itself, and what Torpor has instead of them. It reads attributes of operators."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,11 +28,19 @@ class TaskBody:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KnownDag:
+    """A DAG of the conversion: its logical dates, and the ids of the tasks of each task group."""
+
+    ticks: DagTicks
+    groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OtherDags:
-    """The logical dates of the DAG itself, and of each DAG of the conversion by its id."""
+    """The logical dates of the DAG itself, and each DAG of the conversion by its id."""
 
     own: DagTicks
-    known: Mapping[str, DagTicks]
+    known: Mapping[str, KnownDag]
 
 
 def find(operator: Any, downstream: Mapping[str, str]) -> TaskBody | None:
@@ -62,8 +70,8 @@ def other_run(operator: Any, dags: OtherDags) -> Iterator[tuple[str, bool]]:
     """Yield what a sensor for runs of another DAG waits for, and whether that is a loss."""
     if not operator_kind.is_a(operator, "ExternalTaskSensor"):
         return
-    if operator_kind.field(operator, "external_task_group_id"):
-        yield "argument external_task_group_id: name the tasks of the group in external_task_ids", True
+    if operator_kind.field(operator, "external_task_group_id") and not group_tasks(operator, dags):
+        yield "external_task_group_id: no DAG of this conversion has the group: convert both files together", True
     for name in _OTHER_DATES:
         if operator_kind.field(operator, name):
             yield (
@@ -75,10 +83,19 @@ def other_run(operator: Any, dags: OtherDags) -> Iterator[tuple[str, bool]]:
         yield "it waits for a run of the Schedule that has the name of its external_dag_id", False
         return
     other = dags.known.get(dag_id)
-    if other is not None and (why := _unlike_dates(dags.own, other)) is not None:
+    if other is not None and (why := _unlike_dates(dags.own, other.ticks)) is not None:
         yield f"it waits for {dag_id}, {why}", True
     else:
         yield f"it waits for the run of the Schedule {names.object_name(dag_id)} at its time, in its namespace", False
+
+
+def group_tasks(operator: Any, dags: OtherDags) -> Sequence[str]:
+    """Return the tasks of the group of another DAG that a sensor waits for, none for another operator."""
+    if not operator_kind.is_a(operator, "ExternalTaskSensor"):
+        return ()
+    dag_id, group = (operator_kind.field(operator, f"external_{name}_id") for name in ("dag", "task_group"))
+    other = dags.known.get(dag_id) if isinstance(dag_id, str) else None
+    return other.groups.get(group, ()) if other is not None and isinstance(group, str) else ()
 
 
 def _unlike_dates(own: DagTicks, other: DagTicks) -> str | None:

@@ -133,6 +133,8 @@ class TaskConverter:
         for text, is_loss in replacements.other_run(operator, self._other_dags):
             self._lose(operator, text, is_loss=is_loss)
         args: dict[str, Any] = {"task": operator.task_id}
+        if awaited := replacements.group_tasks(operator, self._other_dags):
+            args["external_tasks"] = [*awaited]
         fields: dict[str, Any] = {}
         if operator_kind.chooses(operator) and operator.downstream_task_ids:
             chosen = sorted(operator.downstream_task_ids | self._directly_after(operator.task_id))

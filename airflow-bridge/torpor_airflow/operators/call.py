@@ -23,7 +23,7 @@ class OperatorCall:
     `operator` is a class path with `arguments`. If it is empty, the operator is `task` of `dag`, which is written as
     `module:dag_id`. `conf` is that of the DAG run. `retries` is the limit of retries, by default that of the operator.
     `xcoms` are the results of other tasks by task. `downstream` are the names of the tasks that a branch chooses
-    from, by their ids in Airflow.
+    from, by their ids in Airflow. `external_tasks` are those of the group that an ExternalTaskSensor waits for.
     """
 
     operator: str = ""
@@ -38,6 +38,7 @@ class OperatorCall:
     retries: int | None = None
     xcoms: Mapping[str, "TaskXComs"] = field(default_factory=dict)
     downstream: Mapping[str, str] = field(default_factory=dict)
+    external_tasks: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,7 +28,10 @@ def find(call: OperatorCall) -> Any:
         raise InvalidOperatorError(f"the DAG {dag_id} has no task {call.task} now; convert the file again")
     for name, value in call.params.items():
         dag.params[name] = value
-    return dag.get_task(call.task)
+    operator = dag.get_task(call.task)
+    if not operator.is_mapped:
+        operator.resolve_template_files()  # as Airflow's DAG processor does
+    return operator
 
 
 def assets(call: OperatorCall) -> Sequence[Any]:

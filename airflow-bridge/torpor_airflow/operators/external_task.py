@@ -24,8 +24,13 @@ def prepare(operator: Any) -> None:
 def arguments(call: OperatorCall, dag: Any, class_path: str, kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the arguments of a trigger. The logical dates of another DAG become the ticks that start its runs.
 
-    They differ if the DAG has data intervals. That of the sensor and the other one must have them both.
+    They differ if the DAG has data intervals. That of the sensor and the other one must have them both. A task group
+    becomes its tasks, because a run of Torpor has no groups of tasks.
     """
-    if class_path != TRIGGER or not (call.dag and call.is_scheduled) or not kwargs.get("logical_dates"):
+    if class_path != TRIGGER:
+        return kwargs
+    if kwargs.get("external_task_group_id") and call.external_tasks:
+        kwargs = {**kwargs, "external_task_group_id": None, "external_task_ids": [*call.external_tasks]}
+    if not (call.dag and call.is_scheduled and kwargs.get("logical_dates")):
         return kwargs
     return {**kwargs, "logical_dates": [dag_task.tick(dag, moment) for moment in kwargs["logical_dates"]]}

@@ -17,6 +17,7 @@ from airflow.sdk.configuration import conf
 from airflow.sdk.execution_time import comms, task_runner
 from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
 
+from torpor_airflow import no_database
 from torpor_airflow.operators import child_requests
 from torpor_airflow.operators.supervisor import InProcessSupervisor
 
@@ -110,7 +111,8 @@ def _own_signals() -> Iterator[None]:
 
 
 def _configure() -> None:
-    """Set the folder of plugins, and write the lines of operators to the pod's log, with Airflow's masks of secrets."""
+    """Refuse the database, set the folder of plugins, and log to the pod's output with Airflow's masks of secrets."""
+    no_database.install()
     settings.PLUGINS_FOLDER = settings.PLUGINS_FOLDER or conf.get("core", "plugins_folder")
     structlog.configure(
         processors=[

@@ -42,6 +42,7 @@ class AirflowOperator(BaseOperator):
             `AIRFLOW_CONN_…` variables.
         downstream: The tasks after this one, for an operator that chooses between them: their names, or their names by
             their ids in Airflow.
+        external_tasks: The tasks of the group that an ExternalTaskSensor with `external_task_group_id` waits for.
         others: `xcom_<task>`: the result of another task, for `ti.xcom_pull`. `mapped_<argument>`: the items of an
             instance, which the operator of a `dag` reads by its index from its own XComs.
     """
@@ -61,6 +62,7 @@ class AirflowOperator(BaseOperator):
         retries: int | None = None,
         connections: Mapping[str, str] | None = None,
         downstream: Sequence[str] | Mapping[str, str] = (),
+        external_tasks: Sequence[str] = (),
         **others: Any,
     ) -> None:
         super().__init__()
@@ -88,6 +90,7 @@ class AirflowOperator(BaseOperator):
                 if name.startswith(call.XCOM_PREFIX)
             },
             downstream=downstream if isinstance(downstream, Mapping) else {name: name for name in downstream},
+            external_tasks=external_tasks,
         )
         self._running: Any = None
 

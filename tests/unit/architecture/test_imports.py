@@ -76,7 +76,7 @@ def test_what_a_task_pod_imports_is_standard_library_and_the_wire_contract(path:
 
 @pytest.mark.parametrize("path", modules("airflow-bridge/torpor_airflow"), ids=lambda path: path.name)
 def test_the_bridge_is_airflow_the_sdk_and_the_wire_contract(path: Path) -> None:
-    known = {"airflow", "msgspec", "pydantic", "structlog", "torpor", "torpor_airflow", "torpor_wire", "yaml"}
+    known = {"airflow", "jinja2", "msgspec", "pydantic", "structlog", "torpor", "torpor_airflow", "torpor_wire", "yaml"}
     of_check = {"repeatable", "sqlalchemy", "torpor_local"} if path.parent.name == "check" else set()
     assert set(imported(path)) <= sys.stdlib_module_names | known | of_check
 
