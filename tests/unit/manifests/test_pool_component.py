@@ -1,11 +1,13 @@
 """What manifests/components/pool makes of a name: one more pool that shares nothing with `default` but its making."""
 
 import copy
+import importlib.util
 import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -193,3 +195,26 @@ def test_the_pool_of_the_airflow_bridge_has_its_memory_and_its_rights() -> None:
     assert {each["metadata"]["name"] for each in built if each["kind"] == "ClusterRoleBinding"} >= names
     (watch,) = [each for each in built if each["kind"] == "ClusterRole" and "schedules" in each["metadata"]["name"]]
     assert watch["rules"] == [{"apiGroups": ["torpor.dev"], "resources": ["schedules"], "verbs": ["list", "watch"]}]
+
+
+FAMILIES = sorted((_ROOT / "airflow-bridge/pool/families").iterdir())
+
+
+def test_the_pools_of_families_are_those_of_their_table() -> None:
+    specification = importlib.util.spec_from_file_location("pool_families", _ROOT / "airflow-bridge/pool_families.py")
+    assert specification is not None
+    assert specification.loader is not None
+    written = importlib.util.module_from_spec(specification)
+    sys.modules["pool_families"] = written  # its dataclass looks for its module
+    specification.loader.exec_module(written)
+    assert {path: path.read_text() for path in written.files()} == written.files()
+    assert [each.name for each in FAMILIES] == [each.name for each in written.FAMILIES]
+
+
+@pytest.mark.parametrize("folder", FAMILIES, ids=lambda folder: folder.name)
+def test_the_pool_of_a_family_has_an_image_and_a_limit_of_its_own(folder: Path) -> None:
+    deployment = find_object(build(folder), "Deployment")
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    assert deployment["metadata"]["name"] == f"torpor-triggerer-airflow-{folder.name}"
+    assert container["image"] == f"torpor-airflow-{folder.name}:dev"
+    assert container["resources"]["limits"]["memory"].endswith("Mi")
