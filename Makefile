@@ -21,7 +21,7 @@ CODE := libraries crds operator triggerer archive cli worker-image local ui/torp
 # The tests start hundreds of Python processes. Each would compile all modules if none may store the bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help airflow-venv airflow-test airflow-examples airflow-kind airflow-real airflow-triggers bench-airflow tools faults soak upgrade-test upgrade-test-cluster try version wheels wheel-test release-check release-lock release-images release-push release-sign release-verify release-files release-compare release-login release-publish docs-version audit demo docs prose test test-long ui ui-test venv fmt lint type unit integration kueue kueue-cluster attacks fuzz e2e generate verify bench bench-attacks \
+.PHONY: help airflow-venv airflow-test airflow-course airflow-families airflow-families-memory airflow-wheel-test airflow-examples airflow-kind airflow-real airflow-triggers bench-airflow tools faults soak upgrade-test upgrade-test-cluster try version wheels wheel-test release-check release-lock release-images release-push release-sign release-verify release-files release-compare release-login release-publish docs-version audit demo docs prose test test-long ui ui-test venv fmt lint type unit integration kueue kueue-cluster attacks fuzz e2e generate verify bench bench-attacks \
 	bench-archive bench-argo bench-chain bench-child-runs bench-cli bench-failover bench-guard bench-install bench-logs bench-metrics bench-objects bench-reduce bench-requests bench-run bench-scale bench-schedules bench-sensors bench-start bench-startup \
 	bench-files bench-structure bench-triggerer bench-ui bench-ui-browser bench-views bench-workflow bench-writes mutants cli chart images runtime-folder manifest sbom uninstall load cluster kubeconfig \
 	cluster-down control-plane \
@@ -155,11 +155,12 @@ cli: venv ## the command torpor as a wheel for `uv tool install`, and as one fil
 	  shiv --site-packages build/cli/site --console-script torpor --compressed --python '/usr/bin/env python3' --output-file $(DIST)/torpor
 	@ls $(DIST)/kubectl_torpor-*.whl $(DIST)/torpor
 
-wheels: venv ## the wheels for PyPI in dist/: torpor-wire and torpor for tasks, kubectl-torpor for the command
+wheels: venv ## the wheels for PyPI in dist/: torpor-wire and torpor for tasks, kubectl-torpor for the command, torpor-airflow
 	@rm -f $(DIST)/*.whl
 	@$(EPOCH) $(UV) build --quiet --wheel libraries/wire --out-dir $(DIST)
 	@$(EPOCH) $(UV) build --quiet --wheel worker-image --out-dir $(DIST)
 	@$(EPOCH) $(UV) build --quiet --wheel cli/packaging --out-dir $(DIST)
+	@$(EPOCH) $(UV) build --quiet --wheel airflow-bridge --out-dir $(DIST)
 	@ls $(DIST)/*.whl
 
 wheel-test: wheels ## install these wheels in an empty environment and use them: make wheel-test PYTHON=3.14
@@ -333,13 +334,29 @@ airflow-venv: .tools/airflow/synced ## the Airflow bridge with Airflow and two o
 	@touch $@
 
 airflow-test: airflow-venv ## the types and tests of the Airflow bridge, in an environment of its own
-	cd airflow-bridge && ../.tools/airflow/bin/mypy && ../.tools/airflow/bin/pytest
+	cd airflow-bridge && ../.tools/airflow/bin/mypy && ../.tools/airflow/bin/pytest -m "not long"
+
+airflow-course: airflow-venv ## run the commands of docs/coming-from/airflow-course.md that need no cluster, and compare what they print
+	cd airflow-bridge && ../.tools/airflow/bin/pytest -m long tests/course
+
+airflow-families: ## write the pools of airflow-bridge/pool/families, and their table
+	python3 airflow-bridge/pool_families.py
+
+airflow-families-memory: venv .tools/airflow-real/synced ## print the memory of a triggerer with each family of Airflow's providers (2 GB)
+	.tools/airflow-real/bin/python airflow-bridge/pool_families.py memory
+
+airflow-wheel-test: wheels ## install the wheel of the Airflow bridge in an empty environment, and convert a DAG with it: make airflow-wheel-test PYTHON=3.13
+	@rm -rf build/airflow-wheel-test
+	@$(UV) venv --quiet --python $(or $(PYTHON),3.11) build/airflow-wheel-test
+	@$(UV) pip install --quiet --python build/airflow-wheel-test --find-links $(DIST) "$$(ls $(DIST)/torpor_airflow-*.whl)[check]"
+	@build/airflow-wheel-test/bin/torpor-airflow triggers 'airflow.providers.standard.**'
+	@PATH=$(CURDIR)/build/airflow-wheel-test/bin:$$PATH torpor from-airflow airflow.example_dags.tutorial_taskflow_api --in-image --check
 
 airflow-examples: airflow-venv ## convert and check the example DAGs of Airflow, and write docs/reference/airflow-examples.md; an interrupted run goes on
 	cd airflow-bridge && ../.tools/airflow/bin/python -m torpor_airflow.check.examples \
 	  --keep ../build/airflow-examples.jsonl --into ../docs/reference/airflow-examples.md
 
-airflow-kind: venv ## DAGs of Airflow in real pods, with system tests of its providers, on the cluster of make demo: 10 minutes
+airflow-kind: venv airflow-venv ## DAGs of Airflow in real pods, with system tests of its providers, on the cluster of make demo: 10 minutes
 	$(BIN)/pytest -q -m long tests/e2e/airflow
 
 .tools/airflow-real/synced: airflow-bridge/providers/uv.lock airflow-bridge/providers/pyproject.toml | $(UV)

@@ -1,0 +1,1 @@
+"""The commands of the course, run as its page shows them."""
