@@ -71,7 +71,7 @@ def test_the_config_map_has_the_files_that_a_dag_needs(tmp_path: Path) -> None:
     needed = {*FILES, f"{name}.py", f"{name}_lib/__init__.py", f"{name}_lib/sums.py"} - {"unused/notes.txt"}
     assert {path: data[key] for path, key in index.items()} == {path: (tmp_path / path).read_text() for path in needed}
     assert converted.code == 0
-    assert "conf/tables.yaml: note: whoever may read the ConfigMap airflow-dags can read this file" in converted.report
+    assert "conf/tables.yaml: note: it is in the ConfigMap airflow-dags, for all who may read it" in converted.report
 
 
 async def test_a_pod_finds_the_files_at_their_paths(tmp_path: Path, python: str) -> None:

@@ -67,7 +67,7 @@ def run(parsed: argparse.Namespace) -> int:
     sys.stdout.write(dump([*sources, *(each for _, one in converted for each in one.documents)]))
     for name in texts:
         if not name.endswith(".py"):
-            sys.stderr.write(f"{name}: note: whoever may read the ConfigMap {parsed.config_map} can read this file\n")
+            sys.stderr.write(f"{name}: note: it is in the ConfigMap {parsed.config_map}, for all who may read it\n")
     for file, one in converted:
         report(file, one)
     is_same = not parsed.check or _check(converted, sources)
