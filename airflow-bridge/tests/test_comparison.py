@@ -51,3 +51,16 @@ def test_a_result_may_contain_the_time_of_its_run(theirs: Any, ours: Any, is_sam
         ComparedRun(state="Succeeded", xcoms={"load": {-1: {"return_value": value}}}) for value in (theirs, ours)
     )
     assert (not comparison.differences(airflow, torpor, without_results=set())) == is_same
+
+
+def test_a_sensor_that_had_to_wait_in_one_run_is_the_same() -> None:
+    answers: Any = {"wait": {-1: {"return_value": True}}, "load": {-1: {"return_value": True, "rows": 1}}}
+    airflow, torpor = (
+        ComparedRun(state="Succeeded", xcoms=answers),
+        ComparedRun(state="Succeeded", xcoms={"wait": {-1: {}}}),
+    )
+    seen = [comparison.without_answers(each, {"wait"}) for each in (airflow, torpor)]
+    assert comparison.differences(*seen, without_results=set()) == [
+        "load: XCom return_value: True in Airflow, None here",
+        "load: XCom rows: 1 in Airflow, None here",
+    ]

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 STATES: Mapping[str, str] = {
@@ -43,6 +43,19 @@ def of_airflow(outcome: Mapping[str, Any]) -> ComparedRun:
             for task, by_index in outcome["xcoms"].items()
         },
     )
+
+
+def without_answers(run: ComparedRun, sensors: AbstractSet[str]) -> ComparedRun:
+    """Return the run without the answer True of its sensors: one that had to defer returns nothing instead."""
+    xcoms = {
+        task: {
+            index: {key: value for key, value in values.items() if value is not True} for index, values in each.items()
+        }
+        if task in sensors
+        else each
+        for task, each in run.xcoms.items()
+    }
+    return replace(run, xcoms=xcoms)
 
 
 def _own(values: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -16,7 +16,7 @@ from torpor_wire.reason import Reason
 from torpor_airflow.check import airflow_runs, comparison, local_runs, prefork, repeatable, required_params
 from torpor_airflow.check.airflow_runs import AirflowProcess
 from torpor_airflow.check.comparison import ComparedRun
-from torpor_airflow.conversion import dag_sources, names
+from torpor_airflow.conversion import dag_sources, names, operator_kind
 from torpor_airflow.conversion.dag_file import DagFile
 from torpor_airflow.conversion.documents import DagConversion
 from torpor_airflow.dag_module import DagFileError
@@ -106,7 +106,9 @@ def check(
     found = tools.airflow.test(request | {"seconds": SECONDS})
     if "error" in found:
         return CheckedDag(dag_id=dag.dag_id, problem=f"Airflow: {found['error']}")
-    airflow = comparison.of_airflow(found)
+    sensors = {each.task_id for each in dag.tasks if operator_kind.is_a(each, "BaseSensorOperator")}
+    airflow = comparison.without_answers(comparison.of_airflow(found), sensors)
+    torpor = comparison.without_answers(torpor, sensors)
     differing = comparison.differences(airflow, torpor, without_results=_incomparable(conversion, dag))
     return CheckedDag(dag_id=dag.dag_id, state=torpor.state, instances=_count(torpor), differences=differing)
 
