@@ -4,7 +4,7 @@ Shared clients are the exception: a client belongs to the loop that created it, 
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Hashable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import replace
@@ -163,6 +163,10 @@ class ServicesProxy:
             self._thread_loop,
             PinnedClients(self._thread_loop.clients, until),
         )
+
+    def hide(self, texts: Collection[str]) -> None:
+        """Redact texts in what the current trigger logs and returns."""
+        self.services.hide(texts)
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Return what `work` returns or raises in a worker thread."""

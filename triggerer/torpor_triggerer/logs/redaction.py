@@ -25,7 +25,17 @@ _FIELDS_MAX = 1000
 
 def spellings(secrets: Collection[str]) -> Spellings:
     """Return the spellings to redact, the longest first, so that no part of one remains if it contains another."""
-    spelled = {spelling for secret in secrets for spelling in _spellings(secret) if spelling.strip()}
+    return _ordered({spelling for secret in secrets for spelling in _spellings(secret) if spelling.strip()})
+
+
+def merged(first: Spellings, second: Spellings) -> Spellings:
+    """Return the spellings of both in their order."""
+    if first is second or not second:
+        return first
+    return _ordered({*first, *second}) if first else second
+
+
+def _ordered(spelled: Collection[str]) -> Spellings:
     return tuple(sorted(spelled, key=lambda spelling: (-len(spelling), spelling)))
 
 

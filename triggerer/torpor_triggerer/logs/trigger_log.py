@@ -19,6 +19,11 @@ from torpor_triggerer.logs import redaction
 
 LINES = 20
 LINE_MAX = 300
+HIDDEN_MAX = 100
+"""Texts that a trigger hides at a time."""
+HIDDEN_TEXT_MAX = 64 * 1024
+_SPELLINGS_MAX = 2_000
+"""Of all secrets of one log: each line is searched for all of them."""
 
 _NOT_KEPT = frozenset(
     {
@@ -111,10 +116,17 @@ class WaitLog:
         """Redact what another log redacts."""
         self._set(other.secrets)
 
+    def add_secrets(self, secrets: Collection[str]) -> None:
+        """Redact these, too. Raises ValueError if that would be too many."""
+        merged = redaction.merged(self._secrets, redaction.spellings(secrets))
+        if len(merged) > _SPELLINGS_MAX:
+            raise ValueError("the trigger hides too many texts")
+        self._set(merged)
+
     @property
     def secrets(self) -> redaction.Spellings:
-        """What it redacts."""
-        return self._secrets
+        """What it redacts: its own secrets, and those that a trigger whose log it follows has found."""
+        return self._secrets if self._followed is None else redaction.merged(self._secrets, self._followed.secrets)
 
     def _set(self, secrets: redaction.Spellings) -> None:
         self._secrets = secrets
@@ -123,11 +135,11 @@ class WaitLog:
 
     def redact(self, text: str) -> str:
         """Return the text without the secrets of this wait."""
-        return redaction.redact(text, self._secrets)
+        return redaction.redact(text, self.secrets)
 
     def redact_event(self, event: str) -> str:
         """Return an event's JSON text without the secrets of this wait."""
-        return redaction.redact_json(event, self._secrets)
+        return redaction.redact_json(event, self.secrets)
 
     def append(self, line: str, at: float = 0.0) -> None:
         """Keep a line as the last one; `at` is its time in seconds since the epoch."""
@@ -150,6 +162,15 @@ class WaitLog:
             yield
         finally:
             _current.reset(token)
+
+
+def hide(texts: Collection[str]) -> None:
+    """Redact texts that the trigger of the current task has found. Raises ValueError beyond the limits of a call."""
+    if len(texts) > HIDDEN_MAX or any(len(text) > HIDDEN_TEXT_MAX for text in texts):
+        raise ValueError(f"a trigger hides up to {HIDDEN_MAX} texts of {HIDDEN_TEXT_MAX} characters at a time")
+    wait_log = _current.get()
+    if wait_log is not None:
+        wait_log.add_secrets(texts)
 
 
 class TriggerLog:

@@ -4,7 +4,7 @@ One set of backends for the process, one small value for each wait.
 """
 
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Hashable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine, Hashable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -23,6 +23,7 @@ from torpor_triggerer.batching.batches import Answered, Member, PollStats
 from torpor_triggerer.batching.pollers import Pollers
 from torpor_triggerer.batching.source import PollContext
 from torpor_triggerer.fairness.threads import WorkerThreads
+from torpor_triggerer.logs import trigger_log
 from torpor_triggerer.model.deferred_taskrun import SegmentId, TriggerWait
 from torpor_triggerer.network.connections import MeteredSocket, OutboundNetwork, on_behalf_of
 from torpor_triggerer.network.proxy import ProxyServer, ProxySession
@@ -216,6 +217,10 @@ class TriggerServices:
 
     def _poll_services(self, until: AsyncExitStack) -> "TriggerServices":
         return replace(self, poll_stats=PollStats(), pinned=PinnedClients(self.backends.clients, until))
+
+    def hide(self, texts: Collection[str]) -> None:
+        """Redact texts in what the current trigger logs and returns."""
+        trigger_log.hide(texts)
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Return what `work` returns or raises in a worker thread."""

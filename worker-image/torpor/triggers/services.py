@@ -4,7 +4,7 @@ Thousands of triggers share one connection pool, tests and simulations pass thei
 imports nothing heavy. A trigger receives `Services` in `bind`; Airflow's triggers have no `bind` and do without.
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Hashable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
@@ -160,6 +160,13 @@ class Services(Protocol):
 
     async def polled(self, trigger: Any) -> Any:
         """Return the event of a trigger with `poll_many`, polled with all others of its `source`."""
+
+    def hide(self, texts: Collection[str]) -> None:
+        """Replace these texts by `***` from now on, as the values of Secrets are: in logs, messages and events.
+
+        For secrets that a trigger gets by itself. Raises ValueError for more than 100 texts at a time, for a text of
+        more than 64 KiB, and if a wait hides some hundreds of texts.
+        """
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Run `work` in a worker thread and return its result. If the caller is cancelled, the thread continues."""

@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 from torpor_kubernetes.log_setup import LogFormat
 from torpor_triggerer.logs import redaction
-from torpor_triggerer.logs.trigger_log import LINE_MAX, LINES, TriggerLog, WaitLog
+from torpor_triggerer.logs.trigger_log import HIDDEN_MAX, HIDDEN_TEXT_MAX, LINE_MAX, LINES, TriggerLog, WaitLog, hide
 from torpor_triggerer.model.deferred_taskrun import TriggerWait, parse
 from torpor_triggerer.services.client_pool import ClientPool
 from torpor_wire import typed_json
@@ -255,3 +255,37 @@ def test_a_json_line_names_its_wait_and_redacts_its_secrets() -> None:
     expected = wait().log_fields
     assert {"namespace", "taskrun", "taskrunUid", "attempt", "segment"} == expected.keys()
     assert expected.items() <= fields.items()
+
+
+def test_a_text_that_a_trigger_hides_is_redacted_for_its_waits(written: Written) -> None:
+    trigger_log, stream = written
+    shared, first, other = (trigger_log.create(wait(name)) for name in ("shared", "first", "other"))
+    first.set_secrets(["hunter22"])
+    shared.copy_secrets(first)
+    first.follow(shared)
+    with shared.active():
+        hide(["of the vault"])
+        log.info("hunter22 is of the vault")
+    assert stream.getvalue().endswith(" *** is ***\n")
+    assert first.redact("hunter22, of the vault") == "***, ***"
+    assert first.redact_event('{"text": "it is of the vault"}') == '{"text":"it is ***"}'
+    assert other.redact("of the vault") == "of the vault"
+    log.info("nobody's line of the vault")
+    assert stream.getvalue().endswith("nobody's line ***\n")
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("texts", [["secret"] * (HIDDEN_MAX + 1), ["x" * (HIDDEN_TEXT_MAX + 1)]])
+def test_a_trigger_hides_a_bounded_amount_of_text(texts: list[str]) -> None:
+    with TriggerLog().create(wait()).active(), pytest.raises(ValueError, match="hides up to"):
+        hide(texts)
+
+
+@pytest.mark.attack
+def test_a_trigger_that_hides_texts_again_and_again_is_stopped() -> None:
+    def hide_for_ever() -> None:
+        for number in range(10_000):
+            hide([f"secret-{number}"])
+
+    with TriggerLog().create(wait()).active(), pytest.raises(ValueError, match="too many"):
+        hide_for_ever()
