@@ -185,9 +185,9 @@ class TriggererFixture:
             return await self._answer(method, path, **given)
         if not self.reviewing:
             return Response(403, {"message": "no such right", "code": 403})
-        review = given["body"]["spec"]
-        account = review["user"].removeprefix(f"system:serviceaccount:{NAMESPACE}:")
-        self.reviews.append((account, review["resourceAttributes"]["name"]))
+        account = (review := given["body"]["spec"])["user"].removeprefix(f"system:serviceaccount:{NAMESPACE}:")
+        asked = "{resource}/{name}".format_map(review["resourceAttributes"])
+        self.reviews.append((account, asked.removeprefix("secrets/")))
         return Response(201, given["body"] | {"status": {"allowed": self.reviews[-1] in self.readers}})
 
     def install_archive(self) -> None:

@@ -7,7 +7,7 @@ user's code, so it imports little: `Results` and the sensors are loaded on first
 
 from typing import TYPE_CHECKING, Any
 
-from torpor_wire.secret_ref import SecretRef
+from torpor_wire.secret_ref import ConfigMapRef, SecretRef
 
 from torpor.context import Context, context
 from torpor.decorators import task
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BaseOperator",
     "BaseSensor",
+    "ConfigMapRef",
     "Context",
     "Deferral",
     "DeferralError",

@@ -146,7 +146,7 @@ def _refused(task: Object, machine: MachineCapabilities) -> Iterator[str]:
                 f"--trigger {class_name}=MODULE:CLASS, or {answer}"
             )
         elif secret_ref.is_claimed(_own(trigger)):
-            yield f"task {name} reads a Secret, and a local run has none; {answer}"
+            yield f"task {name} reads a Secret or a ConfigMap, and a local run has neither; {answer}"
 
 
 def _refused_approval(task: Object, machine: MachineCapabilities) -> Iterator[str]:

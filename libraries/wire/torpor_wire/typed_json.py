@@ -15,7 +15,7 @@ from enum import Enum
 from typing import Any
 
 from torpor_wire import canonical, secret_ref, times
-from torpor_wire.secret_ref import SecretRef
+from torpor_wire.secret_ref import KeyRef
 
 DEPTH_MAX = 100
 """The limit on nesting, for encoding and decoding."""
@@ -122,7 +122,7 @@ def _encoded(value: object, at: str, depth: int) -> Any:
             return value
         case Enum():
             return _encoded(value.value, at, depth + 1)
-        case SecretRef():
+        case KeyRef():
             return value.written()
         case date() | time() | timedelta():
             return _of_time(value)
@@ -220,8 +220,8 @@ def _read(written: Mapping[str, Any], depth: int) -> Any:
             return _of_pairs(content, depth)
         case "tuple" | "set" | "frozenset", list() | tuple():
             return _collected(name, [_decoded(item, depth + 1) for item in content])
-        case secret_ref.FIELD, parts:
-            return secret_ref.of_parts(parts)
+        case secret_ref.FIELD | secret_ref.CONFIG_MAP_FIELD, parts:
+            return secret_ref.of_parts(parts, name)
         case "timedelta", int() | float() if not isinstance(content, bool):
             return _duration(content)
         case str(), str() if name in _TEXTS:

@@ -1,4 +1,4 @@
-"""Marks the Secret references that the Workflow itself contains, and rejects those that come with a value. Pure.
+"""Marks the references to Secrets and ConfigMaps that the Workflow itself contains, and rejects those of values. Pure.
 
 The response of an external server can contain `{"secretRef": ...}`. If an expression passes it to a trigger, following
 it would send the Secret to that server. Only a reference that is literal text of the Workflow is marked and followed.
@@ -15,7 +15,7 @@ def mark(written: JSON, resolved: JSON, at: str = "kwargs") -> JSON:
     Workflow or contains an expression.
     """
     match written:
-        case dict() if secret_ref.FIELD in written:
+        case dict() if secret_ref.field_of(written) is not None:
             return _literal(written, at)
         case dict() if isinstance(resolved, dict) and not secret_ref.claims(written):
             return {name: mark(value, resolved[name], f"{at}.{name}") for name, value in written.items()}
@@ -28,10 +28,11 @@ def mark(written: JSON, resolved: JSON, at: str = "kwargs") -> JSON:
 
 def require_data(value: JSON, at: str) -> JSON:
     """The value of an expression or an item. Raises TriggerError if it has the form of a reference."""
-    if secret_ref.is_claimed(value):
+    field = secret_ref.claimed_field(value)
+    if field is not None:
         raise trigger.TriggerError(
-            f"{at}: the value contains a secretRef that is not in the Workflow, which is not followed; write "
-            "{secretRef: {name: NAME, key: KEY}} in the Workflow, without an expression"
+            f"{at}: the value contains a {field} that is not in the Workflow, which is not followed; write "
+            f"{{{field}: {{name: NAME, key: KEY}}}} in the Workflow, without an expression"
         )
     return value
 

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from torpor import SecretRef
+from torpor import ConfigMapRef, SecretRef
 from torpor.testing import run
 from torpor.triggers import AnyOf, Http, Sql, Webhook
 from torpor_wire import secret_ref, typed_json
@@ -93,3 +93,23 @@ def _end(event: object) -> object:
 def test_what_no_secret_can_be_called_is_refused(name: str, key: str) -> None:
     with pytest.raises(ValueError, match="is not the"):
         SecretRef(name, key)
+
+
+def test_a_reference_to_a_config_map_is_marked_and_read_again() -> None:
+    written = typed_json.encode({"region": ConfigMapRef("settings", "region")})
+    assert written == {"region": {"__type": "configMapRef", "__var": {"name": "settings", "key": "region"}}}
+    assert isinstance(typed_json.decode(written)["region"], ConfigMapRef)
+    assert secret_ref.references(written) == {ConfigMapRef("settings", "region")}
+    assert Http("https://x", headers={"X-Region": ConfigMapRef("settings", "region")}).serialize()[1]["headers"] == {
+        "X-Region": {"configMapRef": {"name": "settings", "key": "region"}}
+    }
+
+
+def test_an_answer_that_holds_a_reference_to_a_config_map_is_refused(task: Callable[..., TaskPod]) -> None:
+    pod = task(TASK + "def load(answer): return defer(Webhook('https://a', body={'got': answer}), then=end)")
+    answer = {"configMapRef": {"name": "settings", "key": "region"}}
+    pod.cluster.taskruns[pod.name]["spec"]["arguments"] = [{"name": "answer", "value": json.dumps(answer)}]
+    assert pod.run(pod.launch()) == 1
+    assert pod.status["reason"] == "DeferralInvalid"
+    assert "contains a configMapRef that came as data" in pod.status["message"]
+    assert "torpor.ConfigMapRef('NAME', 'KEY')" in pod.status["message"]

@@ -1,7 +1,7 @@
-"""Reads the Secrets that triggers refer to, for ServiceAccounts that may read them.
+"""Reads the Secrets and ConfigMaps that triggers refer to, for ServiceAccounts that may read them.
 
 The triggerer's own rights are those of its installation; a TaskRun has those of its ServiceAccount. So each read starts
-with a review whether that account may `get` the Secret. A missing Secret may be created later, as for a pod.
+with a review whether that account may `get` the object. A missing one may be created later, as for a pod.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
-from torpor_kubernetes.client.resources import ACCESS_REVIEWS, SECRETS
+from torpor_kubernetes.client.resources import ACCESS_REVIEWS, CONFIG_MAPS, SECRETS
 from torpor_wire.names import is_object_name
 from torpor_wire.reason import Reason
 
@@ -23,16 +23,20 @@ DENIED_AGAIN = (1.0, 3.0)
 """Seconds before a denial is reviewed again: roles may come with the Workflow, or an API server is starting."""
 
 
+_RESOURCES = {each.kind: each for each in (SECRETS, CONFIG_MAPS)}
+
+
 class SecretKeyRef(NamedTuple):
-    """A key of a Secret."""
+    """A key of a Secret, or of another `kind`: of a ConfigMap."""
 
     name: str
     key: str
+    kind: str = SECRETS.kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingSecret:
-    """What does not exist yet, as a message."""
+    """What does not exist yet, as a message: a Secret, a ConfigMap, or a key."""
 
     message: str
 
@@ -58,50 +62,52 @@ class SecretReader:
         """Return the texts of these keys, the one that is missing, or the reason why they may not be read."""
         texts: dict[SecretKeyRef, str] = {}
         try:
-            for name in sorted({reference.name for reference in references}):
-                data = await self._data(reader, name)
+            for kind, name in sorted({(reference.kind, reference.name) for reference in references}):
+                data = await self._data(reader, kind, name)
                 if not isinstance(data, Mapping):
                     return data
-                for reference in (candidate for candidate in references if candidate.name == name):
+                for reference in references:
+                    if (reference.kind, reference.name) != (kind, name):
+                        continue
                     text = _text(data, reference)
                     if not isinstance(text, str):
                         return text
                     texts[reference] = text
         except errors.ApiError as error:
-            return MissingSecret(message=f"failed to read a Secret: {error.message}")
+            return MissingSecret(message=f"failed to read a Secret or a ConfigMap: {error.message}")
         return texts
 
-    async def _data(self, reader: SecretAccount, name: str) -> Mapping[str, Any] | MissingSecret | Failed:
-        denied = await self._denied(reader, name)
+    async def _data(self, reader: SecretAccount, kind: str, name: str) -> Mapping[str, Any] | MissingSecret | Failed:
+        denied = await self._denied(reader, kind, name)
         if denied is not None:
             return denied
         try:
             async with self._slots:
-                secret = await self._api.get(SECRETS, reader.namespace, name)
+                found = await self._api.get(_RESOURCES[kind], reader.namespace, name)
         except errors.NotFound:
-            return MissingSecret(message=f"Secret {name} does not exist in namespace {reader.namespace}")
+            return MissingSecret(message=f"{kind} {name} does not exist in namespace {reader.namespace}")
         except errors.Forbidden as error:
             return _forbidden(
-                f"the triggerer may not read Secrets of namespace {reader.namespace}: add manifests/components/secrets "
+                f"the triggerer may not read {kind}s of namespace {reader.namespace}: add manifests/components/secrets "
                 f"(components: [../components/secrets]) to the kustomization that installs it ({error.message})"
             )
-        return secret.get("data") or {}
+        return found.get("data") or {}
 
-    async def _denied(self, reader: SecretAccount, name: str) -> Failed | None:
+    async def _denied(self, reader: SecretAccount, kind: str, name: str) -> Failed | None:
         for pause in (*DENIED_AGAIN, None):
             try:
-                if await self._may(reader, name):
+                if await self._may(reader, kind, name):
                     return None
             except errors.Forbidden as error:
                 return _forbidden(f"the triggerer may not create SubjectAccessReviews: {error.message}")
             if pause is not None:
                 await self._api.clock.sleep(pause)
         return _forbidden(
-            f"ServiceAccount {reader.account} may not get Secret {name} in namespace {reader.namespace}, which its "
-            f"trigger refers to.{commands(reader, name)}"
+            f"ServiceAccount {reader.account} may not get {kind} {name} in namespace {reader.namespace}, which its "
+            f"trigger refers to.{commands(reader, name, kind)}"
         )
 
-    async def _may(self, reader: SecretAccount, name: str) -> bool:
+    async def _may(self, reader: SecretAccount, kind: str, name: str) -> bool:
         namespace, account = reader
         spec = {
             "user": f"system:serviceaccount:{namespace}:{account}",
@@ -115,7 +121,7 @@ class SecretReader:
                 "verb": "get",
                 "group": "",
                 "version": "v1",
-                "resource": "secrets",
+                "resource": _RESOURCES[kind].plural,
                 "name": name,
             },
         }
@@ -125,21 +131,25 @@ class SecretReader:
         return status.get("allowed") is True
 
 
-def commands(reader: SecretAccount, name: str) -> str:
+def commands(reader: SecretAccount, name: str, kind: str = SECRETS.kind) -> str:
     """Return the commands that grant the access; empty if the names are unsafe for a shell."""
     namespace, account = reader
     if not (is_object_name(account) and is_object_name(name)):
         return ""
+    resource = _RESOURCES[kind].plural
+    role = f"read-{name}" if kind == SECRETS.kind else f"read-{kind.lower()}-{name}"
     return (
-        f" To allow it: kubectl -n {namespace} create role read-{name} --verb=get --resource=secrets "
-        f"--resource-name={name}, and kubectl -n {namespace} create rolebinding read-{name} --role=read-{name} "
+        f" To allow it: kubectl -n {namespace} create role {role} --verb=get --resource={resource} "
+        f"--resource-name={name}, and kubectl -n {namespace} create rolebinding {role} --role={role} "
         f"--serviceaccount={namespace}:{account}"
     )
 
 
 def _text(data: Mapping[str, Any], reference: SecretKeyRef) -> str | MissingSecret | Failed:
     if reference.key not in data:
-        return MissingSecret(message=f"Secret {reference.name} has no key {reference.key}")
+        return MissingSecret(message=f"{reference.kind} {reference.name} has no key {reference.key}")
+    if reference.kind == CONFIG_MAPS.kind:
+        return str(data[reference.key])
     try:
         return base64.b64decode(data[reference.key], validate=True).decode()
     except (binascii.Error, UnicodeDecodeError):

@@ -1,6 +1,6 @@
-"""Resolves Secret references and sealed values in a trigger's kwargs, and collects the secrets.
+"""Resolves references to Secrets and ConfigMaps, and sealed values, in a trigger's kwargs, and collects the secrets.
 
-A resolved value is `Revealed`, so that a class can tell it from a value on the TaskRun.
+A value of a Secret is `Revealed`, so that a class can tell it from a value on the TaskRun. That of a ConfigMap is not.
 """
 
 import logging
@@ -13,6 +13,7 @@ from torpor_kubernetes.timing import Clock
 from torpor_wire import secret_ref, trigger
 from torpor_wire.reason import Reason
 from torpor_wire.retry import Backoff
+from torpor_wire.secret_ref import KeyRef, SecretRef
 
 from torpor_triggerer.model.deferred_taskrun import TriggerWait
 from torpor_triggerer.model.outcome import Failed
@@ -71,17 +72,15 @@ class SecretResolver:
 
     async def _resolve(self, wait: TriggerWait, call: TriggerInvocation) -> Resolved | MissingSecret | Failed:
         kwargs: Mapping[str, Any] = call.kwargs
-        references = frozenset(
-            SecretKeyRef(reference.name, reference.key) for reference in secret_ref.references(kwargs)
-        )
+        references = frozenset(map(_key_of, secret_ref.references(kwargs)))
         texts = await self.reader.read(SecretAccount(wait.namespace, wait.account), references)
         if not isinstance(texts, Mapping):
             return texts
-        kwargs = secret_ref.replaced(
-            kwargs, lambda reference: Revealed(texts[SecretKeyRef(reference.name, reference.key)])
-        )
+        kwargs = secret_ref.replaced(kwargs, lambda reference: _value(reference, texts[_key_of(reference)]))
         if is_sealed(call.kwargs):
-            known = frozenset(_strings(call.kwargs))
+            known = frozenset(_strings(call.kwargs)) | {
+                text for key, text in texts.items() if key.kind != SecretRef.kind
+            }
             opened = await self._opened(call.class_name, kwargs, wait.namespace)
             if not isinstance(opened, dict):
                 return opened
@@ -95,6 +94,14 @@ class SecretResolver:
         if self.pool_keys is None:
             return Failed(reason=Reason.SEAL_INVALID, message="this triggerer cannot open sealed values")
         return await self.pool_keys.open(class_name, kwargs, namespace)
+
+
+def _key_of(reference: KeyRef) -> SecretKeyRef:
+    return SecretKeyRef(reference.name, reference.key, reference.kind)
+
+
+def _value(reference: KeyRef, text: str) -> str:
+    return Revealed(text) if isinstance(reference, SecretRef) else text
 
 
 def has_secrets(kwargs: Mapping[str, Any]) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from torpor_wire import secret_ref, trigger
-from torpor_wire.secret_ref import SecretRef
+from torpor_wire.secret_ref import KeyRef, SecretRef
 
 _MANY = 32
 
@@ -33,7 +33,7 @@ def put(kwargs: Mapping[str, Any], secrets: object, permitted: frozenset[SecretR
     return filled
 
 
-def _reference(parts: object, permitted: frozenset[SecretRef]) -> SecretRef:
+def _reference(parts: object, permitted: frozenset[SecretRef]) -> KeyRef:
     reference = secret_ref.of_parts(parts)
     if reference not in permitted:
         name, key = reference.name, reference.key
@@ -44,11 +44,11 @@ def _reference(parts: object, permitted: frozenset[SecretRef]) -> SecretRef:
     return reference
 
 
-def _put(value: Any, path: list[str], reference: SecretRef, pointer: str) -> Any:
+def _put(value: Any, path: list[str], reference: KeyRef, pointer: str) -> Any:
     """A copy of the value with the reference at the path."""
     name, *rest = path
     match value:
-        case SecretRef():
+        case KeyRef():
             pass
         case Mapping() if not rest and name not in value:
             return {**value, name: reference}

@@ -109,7 +109,9 @@ def test_a_trigger_class_that_is_not_registered_is_refused() -> None:
 def test_a_trigger_with_a_secret_is_refused_once() -> None:
     reference = {"secretRef": {"name": "jobs", "key": "token"}}
     http = {"class": "http", "kwargs": {"url": reference, "headers": {"Authorization": reference}}}
-    expected = ("task t0 reads a Secret, and a local run has none; answer it with --event t0='{...}'",)
+    expected = (
+        "task t0 reads a Secret or a ConfigMap, and a local run has neither; answer it with --event t0='{...}'",
+    )
     assert check({"trigger": http}).refused == expected
     assert check({"trigger": {"class": "all_of", "kwargs": {"triggers": [http]}}}).refused == expected
     assert check({"trigger": http}, machine=MachineCapabilities(events=("t0",))).refused == ()

@@ -11,6 +11,7 @@ from tests.support.builders import python, wait
 from tests.support.plan_fixture import PlanFixture
 
 REFERENCE = {"secretRef": {"name": "db", "key": "password"}}
+SETTING = {"configMapRef": {"name": "settings", "key": "region"}}
 MARKED = {"__type": "secretRef", "__var": {"name": "db", "key": "password"}}
 
 
@@ -73,3 +74,25 @@ def test_a_result_without_a_reference_is_unchanged() -> None:
     notify = wait("tell", "webhook", kwargs={"url": "https://x", "body": "${tasks.ask.result}"})
     world = PlanFixture(python("ask"), notify).settle().succeed("ask", '{"secret":"ref","list":["secretRef"]}')
     assert kwargs(world, "tell")["body"] == {"secret": "ref", "list": ["secretRef"]}
+
+
+def test_a_reference_to_a_config_map_in_the_workflow_is_marked() -> None:
+    world = PlanFixture(wait("a", kwargs={"url": "https://x", "body": {"region": SETTING}})).settle()
+    assert kwargs(world, "a")["body"] == {"region": {"__type": "configMapRef", "__var": SETTING["configMapRef"]}}
+
+
+@pytest.mark.parametrize(
+    "written", [{"got": "${tasks.ask.result}"}, {"got": {"configMapRef": "${tasks.ask.result.configMapRef}"}}]
+)
+def test_a_reference_to_a_config_map_in_a_result_is_refused(written: Any) -> None:
+    notify = wait("tell", "webhook", kwargs={"url": "https://x", "body": written})
+    world = PlanFixture(python("ask"), notify).settle().succeed("ask", json.dumps(SETTING))
+    assert world.task("tell").reason == "TriggerInvalid"
+    assert "configMapRef" in (world.task("tell").message or "")
+
+
+def test_the_variables_of_a_container_in_a_result_are_data() -> None:
+    source = {"envFrom": [{"configMapRef": {"name": "settings"}}, {"prefix": "P_", "configMapRef": {"name": "s"}}]}
+    notify = wait("tell", "webhook", kwargs={"url": "https://x", "body": "${tasks.ask.result}"})
+    world = PlanFixture(python("ask"), notify).settle().succeed("ask", json.dumps(source))
+    assert kwargs(world, "tell")["body"] == source

@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import Any, TypeAlias
 
 from torpor_wire import secret_ref, times
-from torpor_wire.secret_ref import SecretRef
+from torpor_wire.secret_ref import KeyRef
 from torpor_wire.trigger import CURSOR
 
 
@@ -90,7 +90,6 @@ def _parsed(text: str, name: str) -> float:
 
 
 Reference: TypeAlias = Mapping[str, Mapping[str, str]]
-REFERENCE = secret_ref.FIELD
 
 
 class Revealed(str):
@@ -124,18 +123,19 @@ def reference_or_text(value: object, name: str) -> str | Reference:
 
 def is_reference(value: object) -> bool:
     """Return whether a value has the form of a reference, valid or not."""
-    return isinstance(value, Mapping) and REFERENCE in value
+    return secret_ref.field_of(value) is not None
 
 
 def reference(value: object, name: str) -> Reference:
     """Return a valid reference. Raises ValueError naming the argument.
 
-    A reference without the mark of an author (`SecretRef`) stays unmarked, and is rejected when it is stored.
+    A reference without the mark of an author (`SecretRef` or `ConfigMapRef`) stays unmarked, and is rejected when it is
+    stored.
     """
-    if isinstance(value, SecretRef):
+    if isinstance(value, KeyRef):
         return value
     try:
         parsed = secret_ref.of_field(value if isinstance(value, Mapping) else {})
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
-    return {REFERENCE: parsed.parts()}
+    return {parsed.field: parsed.parts()}
