@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 from torpor_client.runs import run_files
-from torpor_views import json_fields, timeline, why
+from torpor_views import json_fields, links, timeline, why
 from torpor_views.facts import Facts, PodFacts
 from torpor_views.instance import InstanceView
 from torpor_views.json_fields import Fields, text
@@ -70,7 +70,9 @@ def build(sources: TaskSources) -> Json:
         "event": json_fields.decoded(status.get("event")),
         "log": text(status.get("log")),
         "podEvents": _events(sources.events),
-        "links": [],
+        "links": [
+            {"title": link.name, "url": link.url} for link in links.of_result(json_fields.decoded(status.get("result")))
+        ],
         "taskrun": view.name,
         "created": view.created,
         "image": view.image,

@@ -243,3 +243,10 @@ async def test_who_looks_at_the_run_gets_causes_from_all_of_it(cluster: MadeUpAp
         await events.until("snapshot")
         detail = await page.get("api/run/live/data/etl/task/load/1")
     assert "held by load/0" in detail["why"][0]["sentence"]
+
+
+async def test_the_links_of_a_result_are_on_the_page(cluster: MadeUpApi, page: Browser, run: Object) -> None:
+    links = [{"name": "Job", "url": "https://jobs.example.org/1"}, {"name": "x", "url": "javascript:alert(1)"}]
+    cluster.server.put(TASKRUNS, instance(run, "Succeeded", result=json.dumps({"rows": 3, "__links__": links})))
+    detail = await page.get("api/run/live/data/etl/task/load/0")
+    assert detail["links"] == [{"title": "Job", "url": "https://jobs.example.org/1"}]
