@@ -21,7 +21,7 @@ CODE := libraries crds operator triggerer archive cli worker-image local ui/torp
 # The tests start hundreds of Python processes. Each would compile all modules if none may store the bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help airflow-venv airflow-test airflow-course airflow-families airflow-families-memory airflow-wheel-test airflow-examples airflow-kind airflow-real airflow-triggers bench-airflow tools faults soak upgrade-test upgrade-test-cluster try version wheels wheel-test release-check release-lock release-images release-push release-sign release-verify release-files release-compare release-login release-publish docs-version audit demo docs prose test test-long ui ui-test venv fmt lint type unit integration kueue kueue-cluster attacks fuzz e2e generate verify bench bench-attacks \
+.PHONY: help airflow-venv airflow-test airflow-course airflow-families airflow-families-memory airflow-wheel-test airflow-examples airflow-kind airflow-real airflow-triggers bench-airflow bench-airflow-start tools faults soak upgrade-test upgrade-test-cluster try version wheels wheel-test release-check release-lock release-images release-push release-sign release-verify release-files release-compare release-login release-publish docs-version audit demo docs prose test test-long ui ui-test venv fmt lint type unit integration kueue kueue-cluster attacks fuzz e2e generate verify bench bench-attacks \
 	bench-archive bench-argo bench-chain bench-child-runs bench-cli bench-failover bench-guard bench-install bench-logs bench-metrics bench-objects bench-reduce bench-requests bench-run bench-scale bench-schedules bench-sensors bench-start bench-startup \
 	bench-files bench-structure bench-triggerer bench-ui bench-ui-browser bench-views bench-workflow bench-writes mutants cli chart images runtime-folder manifest sbom uninstall load cluster kubeconfig \
 	cluster-down control-plane \
@@ -366,6 +366,7 @@ airflow-kind: venv airflow-venv ## DAGs of Airflow in real pods, with system tes
 airflow-real: venv .tools/airflow-real/synced ## run operators and triggers of Airflow's providers (2 GB) against servers on loopback, and write docs/reference/airflow-providers.md; an interrupted run goes on
 	cd airflow-bridge/tests && ../../.tools/airflow-real/bin/python -m provider_runs \
 	  --keep ../../build/airflow-real.jsonl --into ../../docs/reference/airflow-providers.md
+	cd airflow-bridge && ../.tools/airflow-real/bin/python -m pytest -q tests/real_backends
 
 airflow-triggers: airflow-venv ## write docs/reference/airflow-triggers.md: what each installed trigger class of Airflow needs
 	cd airflow-bridge && ../.tools/airflow/bin/python -m torpor_airflow.triggers.page ../docs/reference/airflow-triggers.md
@@ -373,6 +374,9 @@ airflow-triggers: airflow-venv ## write docs/reference/airflow-triggers.md: what
 bench-airflow: venv airflow-venv ## the start of an operator, and 1,000 waits in Airflow's own triggerer and in a pool: docs/design/figures/airflow-triggerer.json
 	cd airflow-bridge && ../.tools/airflow/bin/python -m torpor_airflow.check.figures
 	$(BIN)/python -m benchmarks.airflow $(BENCH)
+
+bench-airflow-start: venv ## creation of a pod to the code of an operator of Airflow, beside a python task, on the kind cluster
+	$(BIN)/python -m benchmarks.airflow.operator_start $(BENCH)
 
 venv: .venv/synced ## the packages and tools of the checkout, in .venv; most targets make it
 

@@ -10,7 +10,7 @@ import torpor_airflow  # noqa: F401 - prepares the environment of Airflow before
 from aiohttp import web
 from torpor_airflow.check import prefork
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "samples")]
 
 
 @dataclass(slots=True, kw_only=True)

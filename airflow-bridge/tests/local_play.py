@@ -24,6 +24,7 @@ async def play(
     *tasks: Mapping[str, Any],
     python: str = sys.executable,
     templates: Sequence[Mapping[str, Any]] = (),
+    rules: Mapping[str, str] = RULE,
     **spec: Any,
 ) -> LocalRunOutcome:
     """Return how a run with these tasks ended, whose pods this interpreter runs."""
@@ -33,7 +34,7 @@ async def play(
         "metadata": {"name": "run", "namespace": "default"},
         "spec": {"image": "any:1", "tasks": list(tasks), **spec},
     }
-    options = Options(folder=folder / "run", python=python, working_directory=folder, triggers=RULE)
+    options = Options(folder=folder / "run", python=python, working_directory=folder, triggers=rules)
     async with asyncio.timeout(SECONDS_MAX):
         return await engine.play([*templates, workflow], options, _Unseen())
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from airflow.providers.standard.triggers.temporal import TimeDeltaTrigger
-from airflow.sdk import BaseOperator, BaseSensorOperator, Connection, Variable, serde
+from airflow.sdk import BaseOperator, BaseOperatorLink, BaseSensorOperator, Connection, Variable, serde
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
+from airflow.sdk.execution_time.xcom import XCom
 
 
 @dataclass
@@ -142,6 +143,61 @@ class SecretsOperator(BaseOperator):
 
     def execute(self, context: Any) -> Any:
         return [Connection.get("web").host, Variable.get("region")]
+
+
+class LeakingOperator(BaseOperator):
+    """Logs a password, and fails with it."""
+
+    def execute(self, context: Any) -> Any:
+        password = Connection.get("web").password
+        self.log.info("it is %s", password)
+        print(password)  # noqa: T201 - as programs do
+        raise ValueError(f"the password is {password}")
+
+
+class JobLink(BaseOperatorLink):
+    """The link that the operator says, from its XCom."""
+
+    name = "Job"
+
+    def get_link(self, operator: Any, *, ti_key: Any) -> str:
+        return str(XCom.get_value(ti_key=ti_key, key="job") or "")
+
+
+class HelpLink(BaseOperatorLink):
+    """A link that no run changes."""
+
+    name = "Help"
+
+    def get_link(self, operator: Any, *, ti_key: Any) -> str:
+        return "javascript:alert(1)" if operator.url == "" else "https://help.example.org/"
+
+
+class LinkedOperator(BaseOperator):
+    """Has links, and fails if it is told to."""
+
+    operator_extra_links = (JobLink(), HelpLink())
+
+    def __init__(self, *, url: str, fails: bool = False, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.url = url
+        self.fails = fails
+
+    def execute(self, context: Any) -> Any:
+        context["ti"].xcom_push("job", self.url)
+        if self.fails:
+            raise ValueError("no job")
+        return 3
+
+
+class SecretDeferringOperator(BaseOperator):
+    """Hands the password of a connection to its trigger, as a rendered header does."""
+
+    def execute(self, context: Any) -> Any:
+        from sample_lookups import LookupTrigger  # noqa: PLC0415 - only this operator needs it
+
+        password = Connection.get("web").password
+        self.defer(trigger=LookupTrigger(variable=f"Bearer {password}"), method_name="resumed")
 
 
 class PokingSensor(BaseSensorOperator):

@@ -11,7 +11,7 @@ import torpor_airflow  # noqa: F401 - before Airflow
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSensorTimeout, AirflowTaskTimeout
 from conftest import LoopbackServer
 from local_play import play, statuses
-from torpor import Context, SecretRef, TaskSkipped
+from torpor import ConfigMapRef, Context, SecretRef, TaskSkipped
 from torpor.deferral import TaskDeferred
 from torpor_airflow import environment
 from torpor_airflow.operators import AirflowOperator
@@ -97,10 +97,12 @@ def test_an_exception_has_the_meaning_that_it_has_in_airflow(error: str, raised:
 
 
 def test_a_deferral_resumes_in_the_method_of_the_operator() -> None:
-    deferred = deferral_of(sample("DeferringOperator", connections={"web": "server/uri"}))
+    given = {"connections": {"web": "server/uri"}, "variables": {"region": "configmap/settings/region"}}
+    deferred = deferral_of(sample("DeferringOperator", **given))
     path, kwargs = deferred.trigger.serialize()
     assert path == f"{STANDARD}.triggers.temporal.DateTimeTrigger"
-    assert kwargs["airflow"] == {"connections": {"web": SecretRef("server", "uri")}}
+    expected = {"connections": {"web": SecretRef("server", "uri")}}
+    assert kwargs["airflow"] == {**expected, "variables": {"region": ConfigMapRef("settings", "region")}}
     assert (deferred.method_name, deferred.on_timeout) == ("resume", "resume_late")
     result = sample("DeferringOperator").resume(context(), event={"at": 1}, **(deferred.kwargs or {}))
     assert result == {"__xcoms__": {"before": "the wait", "return_value": {"event": "dict", "rows": 3}}}

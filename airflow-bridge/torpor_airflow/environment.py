@@ -5,6 +5,7 @@ Airflow reads them when it is imported for the first time. Pure: the variables a
 
 import json
 from collections.abc import Mapping, MutableMapping
+from typing import Any
 
 BACKEND = "torpor_airflow.connections.backend.ScopedSecretsBackend"
 _SECTIONS = ("AIRFLOW__WORKERS__SECRETS_BACKEND", "AIRFLOW__SECRETS__BACKEND")
@@ -37,9 +38,22 @@ def prepare(variables: MutableMapping[str, str]) -> None:
     section = next((name for name in _SECTIONS if variables.get(name)), _SECTIONS[-1])
     backend = variables.get(section, "")
     if backend != BACKEND:
-        kwargs = json.loads(variables.get(f"{section}_KWARGS") or "{}")
+        kwargs = _kwargs(variables, section)
         variables[f"{section}_KWARGS"] = json.dumps({"backend": backend, "backend_kwargs": kwargs})
         variables[section] = BACKEND
+
+
+def _kwargs(variables: MutableMapping[str, str], section: str) -> dict[str, Any]:
+    """Return the arguments of the backend, and remove those with a variable of their own. Raises ImportError."""
+    try:
+        kwargs = json.loads(variables.get(f"{section}_KWARGS") or "{}")
+    except ValueError:
+        kwargs = None
+    if not isinstance(kwargs, dict):
+        raise ImportError(f"the variable {section}_KWARGS is no JSON object")  # noqa: TRY004 - the import fails
+    prefix = f"{section}_KWARG__"
+    single = {name: variables.pop(name) for name in tuple(variables) if name.startswith(prefix)}
+    return kwargs | {name.removeprefix(prefix).lower(): value for name, value in single.items()}
 
 
 def without_bridge(variables: Mapping[str, str]) -> dict[str, str]:

@@ -1,14 +1,16 @@
 """A secrets backend of Airflow that knows the connections of the current trigger or task, then those of another one."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
 from airflow.sdk import Connection
-from airflow.sdk._shared.module_loading import import_string
 from airflow.sdk.bases.secrets_backend import BaseSecretsBackend
+from airflow.sdk.log import mask_secret
 
-from torpor_airflow.connections import scope
+from torpor_airflow.connections import pool_lookups, scope, user_backend
 from torpor_airflow.connections.scope import VisibleSecrets
+from torpor_airflow.connections.user_backend import BackendQuery, UserBackend
 
 
 class ScopedSecretsBackend(BaseSecretsBackend):
@@ -21,30 +23,51 @@ class ScopedSecretsBackend(BaseSecretsBackend):
 
     def __init__(self, backend: str = "", backend_kwargs: Mapping[str, Any] | None = None) -> None:
         super().__init__()
-        self._backend: Any = import_string(backend)(**(backend_kwargs or {})) if backend else None
+        self._backend = UserBackend(backend, backend_kwargs or {})
 
     def get_connection(self, conn_id: str, team_name: str | None = None) -> Any:  # noqa: ARG002 - Airflow's signature
         """Return the connection, None if there is none."""
         value = scope.visible().connections.get(conn_id)
         if value is not None:
             return self.deserialize_connection(conn_id, scope.written(value))
-        return None if self._backend is None else self._backend.get_connection(conn_id)
+        return self._find("connection", conn_id)
+
+    async def aget_connection(self, conn_id: str) -> Any:
+        """Return the connection to code that awaits it."""
+        if conn_id in scope.visible().connections or not self._backend:
+            return self.get_connection(conn_id)
+        lookups = pool_lookups.current()
+        if lookups is None:
+            return await asyncio.to_thread(self.get_connection, conn_id)
+        return await lookups.fetch(self._backend, _query("connection", conn_id))
 
     def get_variable(self, key: str, team_name: str | None = None) -> str | None:  # noqa: ARG002 - Airflow's signature
         """Return the text of a variable, None if there is none."""
         value = scope.visible().variables.get(key)
         if value is not None:
             return str(value)
-        return None if self._backend is None else self._backend.get_variable(key)
+        found: str | None = self._find("variable", key)
+        return found
 
     def get_config(self, key: str) -> str | None:
         """Return a value of Airflow's configuration from the backend of the process."""
-        return None if self._backend is None else self._backend.get_config(key)
+        return self._backend.config(key) if self._backend else None
 
-    def _set_connection_class(self, conn_class: type) -> None:
-        super()._set_connection_class(conn_class)
-        if self._backend is not None:
-            self._backend._set_connection_class(conn_class)  # noqa: SLF001 - as Airflow does for each backend
+    def _find(self, kind: str, name: str) -> Any:
+        """Ask the backend of the process: for the current wait of a pool, or for the task of this pod."""
+        if not self._backend:
+            return None
+        lookups = pool_lookups.current()
+        if lookups is not None:
+            return lookups.answer(self._backend, _query(kind, name))
+        found = self._backend.ask(_query(kind, name))
+        for text in user_backend.secret_texts(found):
+            mask_secret(text)  # without its name: all of a secrets backend is secret
+        return found
+
+
+def _query(kind: str, name: str) -> BackendQuery:
+    return BackendQuery(kind=kind, name=name, team=user_backend.team_of(scope.visible().namespace))
 
 
 def check(secrets: VisibleSecrets) -> None:

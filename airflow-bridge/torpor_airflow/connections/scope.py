@@ -15,10 +15,11 @@ _COUNT_MAX = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VisibleSecrets:
-    """Connections by id: a URI, JSON text, or fields. Variables by name: their text."""
+    """Connections by id: a URI, JSON text, or fields. Variables by name: their text. `namespace`: where they are."""
 
     connections: Mapping[str, str | Mapping[str, Any]] = field(default_factory=dict, repr=False)
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    namespace: str = ""
 
 
 NOTHING = VisibleSecrets()

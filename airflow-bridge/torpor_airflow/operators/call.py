@@ -8,10 +8,16 @@ from typing import Any
 
 from torpor import Results
 
+from torpor_airflow.operators.asset_events import AssetEvent
+
 XCOM_PREFIX = "xcom_"
 MAPPED_PREFIX = "mapped_"
 RETURN_VALUE = "return_value"
 UNMAPPED = -1
+ASSETS = "__assets__"
+"""The key of a result with the events of the outlets of a task, beside its XComs."""
+LINKS = "__links__"
+"""The key of a result with the links of a task, which the page shows."""
 XCOMS = "__xcoms__"
 """The key of a result with several XComs: `{"__xcoms__": {"return_value": …, "rows": …}}`."""
 
@@ -24,6 +30,7 @@ class OperatorCall:
     `module:dag_id`. `conf` is that of the DAG run. `retries` is the limit of retries, by default that of the operator.
     `xcoms` are the results of other tasks by task. `downstream` are the names of the tasks that a branch chooses
     from, by their ids in Airflow. `external_tasks` are those of the group that an ExternalTaskSensor waits for.
+    `asset_events` are those that started the run.
     """
 
     operator: str = ""
@@ -39,6 +46,7 @@ class OperatorCall:
     xcoms: Mapping[str, "TaskXComs"] = field(default_factory=dict)
     downstream: Mapping[str, str] = field(default_factory=dict)
     external_tasks: Sequence[str] = ()
+    asset_events: Sequence[AssetEvent] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,14 +125,25 @@ def read_xcoms(result: object) -> TaskXComs:
 
 def _by_key(result: object) -> Mapping[str, Any]:
     match result:
-        case {"__xcoms__": Mapping() as several, **others} if not others:
+        case {"__xcoms__": Mapping() as several, **others} if others.keys() <= {ASSETS, LINKS}:
             return {str(key): value for key, value in several.items()}
         case _:
             return {RETURN_VALUE: result}
 
 
-def build_result(pushed: Mapping[str, Any]) -> Any:
-    """Return the result of a task that pushed these XComs: the returned value, or all of them if there are others."""
+def build_result(
+    pushed: Mapping[str, Any],
+    *,
+    assets: Sequence[Mapping[str, Any]] | None = None,
+    links: Sequence[Mapping[str, str]] = (),
+) -> Any:
+    """Return the result of a task that pushed these XComs: the returned value, or all of them if there are others.
+
+    With links, or with the events of its outlets, the result is an object of all XComs, too.
+    """
+    beside = ({LINKS: list(links)} if links else {}) | ({} if assets is None else {ASSETS: list(assets)})
+    if beside:
+        return {XCOMS: {RETURN_VALUE: None, **pushed}, **beside}
     if pushed.keys() <= {RETURN_VALUE}:
         return pushed.get(RETURN_VALUE)
     return {XCOMS: dict(pushed)}

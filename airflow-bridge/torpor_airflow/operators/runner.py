@@ -12,13 +12,12 @@ from unittest.mock import patch
 import structlog
 from airflow import settings
 from airflow.sdk._shared.logging.structlog import LEVEL_TO_FILTERING_LOGGER
-from airflow.sdk._shared.secrets_masker import _secrets_masker
 from airflow.sdk.configuration import conf
 from airflow.sdk.execution_time import comms, task_runner
 from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
 
 from torpor_airflow import no_database
-from torpor_airflow.operators import child_requests
+from torpor_airflow.operators import child_requests, hidden_texts
 from torpor_airflow.operators.supervisor import InProcessSupervisor
 
 
@@ -49,7 +48,12 @@ def run(instance: RuntimeTaskInstance, supervisor: InProcessSupervisor) -> Segme
     """Run a segment. Exceptions of the operator are part of what is returned."""
     log = _ReasonLog(structlog.get_logger(logger_name="task"))
     _configure()
-    with _supervised(supervisor), _own_signals(), child_requests.answered(instance.task, supervisor):
+    with (
+        _supervised(supervisor),
+        _own_signals(),
+        hidden_texts.redacted_streams(),
+        child_requests.answered(instance.task, supervisor),
+    ):
         context = instance.get_template_context()
         state, message, error = task_runner.run(instance, context, log)
         if not isinstance(message, comms.DeferTask | comms.RescheduleTask) and not isinstance(error, SystemExit):
@@ -125,7 +129,13 @@ def _configure() -> None:
     root = logging.getLogger()
     if not root.handlers:
         handler = logging.StreamHandler(sys.stdout)
-        handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
-        handler.addFilter(_secrets_masker())
+        handler.setFormatter(_RedactingFormatter("%(levelname)s %(name)s: %(message)s"))
         root.addHandler(handler)
         root.setLevel(logging.INFO)
+
+
+class _RedactingFormatter(logging.Formatter):
+    """Redacts lines with their tracebacks. The filter of Airflow does nothing unless its own logging is set up."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return hidden_texts.redact(super().format(record))

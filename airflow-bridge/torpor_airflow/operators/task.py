@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
 
+from airflow.sdk import Asset
 from airflow.sdk import serde as airflow_serde
 from airflow.sdk.execution_time import comms
 from torpor import BaseOperator, Context, TaskFailed, TaskSkipped
@@ -11,7 +12,10 @@ from torpor.triggers import Time
 from torpor_wire import canonical
 
 from torpor_airflow import serde
-from torpor_airflow.operators import call, dag_task, deferral, external_task, runner, task_instance
+from torpor_airflow.connections import scope
+from torpor_airflow.connections.scope import VisibleSecrets
+from torpor_airflow.operators import asset_events as events
+from torpor_airflow.operators import call, dag_task, deferral, external_task, hidden_texts, links, runner, task_instance
 from torpor_airflow.operators.call import OperatorCall, ResumeMethod, SegmentState
 from torpor_airflow.operators.supervisor import InProcessSupervisor
 
@@ -38,11 +42,15 @@ class AirflowOperator(BaseOperator):
             its interval as logical date.
         retries: The limit of retries of the task, by which Airflow chooses between `on_retry_callback` and
             `on_failure_callback`. By default that of the operator.
-        connections: `SECRET/KEY` by connection, for the triggers of deferrable operators. The pod itself has
-            `AIRFLOW_CONN_…` variables.
+        connections: `SECRET/KEY` or `configmap/NAME/KEY` by connection, for the triggers of deferrable operators. The
+            pod itself has `AIRFLOW_CONN_…` variables.
+        variables: The same by variable of Airflow. The pod itself has `AIRFLOW_VAR_…` variables.
         downstream: The tasks after this one, for an operator that chooses between them: their names, or their names by
             their ids in Airflow.
         external_tasks: The tasks of the group that an ExternalTaskSensor with `external_task_group_id` waits for.
+        asset_events: The events of assets that started the run, for `triggering_asset_events`: objects with `name`,
+            `uri` and `extra`.
+        outlet_events: Whether the result has the events of the outlets with their extras, under `__assets__`.
         others: `xcom_<task>`: the result of another task, for `ti.xcom_pull`. `mapped_<argument>`: the items of an
             instance, which the operator of a `dag` reads by its index from its own XComs.
     """
@@ -61,8 +69,11 @@ class AirflowOperator(BaseOperator):
         scheduled: bool = False,
         retries: int | None = None,
         connections: Mapping[str, str] | None = None,
+        variables: Mapping[str, str] | None = None,
         downstream: Sequence[str] | Mapping[str, str] = (),
         external_tasks: Sequence[str] = (),
+        asset_events: Sequence[Mapping[str, Any]] = (),
+        outlet_events: bool = False,
         **others: Any,
     ) -> None:
         super().__init__()
@@ -72,7 +83,8 @@ class AirflowOperator(BaseOperator):
         if bool(operator) == bool(dag and task):
             raise TypeError("set operator, or dag and task")
         interval = [call.parse_moment(each, "data_interval") for each in data_interval or ()]
-        self._connections = deferral.parse_connections(connections or {})
+        self._connections = deferral.parse_references(connections or {}, "connections")
+        self._variables = deferral.parse_references(variables or {}, "variables")
         self._call = OperatorCall(
             operator=operator,
             arguments=arguments or {},
@@ -89,9 +101,11 @@ class AirflowOperator(BaseOperator):
                 for name, value in others.items()
                 if name.startswith(call.XCOM_PREFIX)
             },
+            asset_events=events.parse(asset_events),
             downstream=downstream if isinstance(downstream, Mapping) else {name: name for name in downstream},
             external_tasks=external_tasks,
         )
+        self._lists_outlets = outlet_events
         self._running: Any = None
 
     def execute(self, context: Context, event: object = None) -> Any:  # noqa: ARG002 - the event of a `trigger:` of the task
@@ -120,6 +134,7 @@ class AirflowOperator(BaseOperator):
             self._running.task.on_kill()
 
     def _run(self, context: Context, state: SegmentState, resume: ResumeMethod | None) -> Any:
+        scope.activate(VisibleSecrets(namespace=context.namespace))
         if self._call.dag:
             operator = dag_task.find(self._call)
             run = dag_task.complete(self._call, operator.dag)
@@ -140,6 +155,7 @@ class AirflowOperator(BaseOperator):
         if resume is None and operator.start_from_trigger and operator.start_trigger_args is not None:
             self._start_from_trigger(operator, instance, supervisor)
         ended = runner.run(instance, supervisor)
+        shown = links.read(instance.task, supervisor.pushed)
         self._raise_failure(ended)
         left = SegmentState(pushed=supervisor.pushed, stored=supervisor.stored)
         match ended.message:
@@ -151,18 +167,30 @@ class AirflowOperator(BaseOperator):
                 self.defer(trigger=Time(moment), method_name="poke_again", kwargs={"state": again.to_json()})
         if self._call.downstream:
             return call.chosen(self._call.downstream, supervisor.skipped)
-        return call.build_result({key: _result(value) for key, value in supervisor.pushed.items()})
+        reported = self._events_of_outlets(operator, ended.message)
+        return call.build_result(_results(supervisor.pushed, instance.task), assets=reported, links=shown)
+
+    def _events_of_outlets(self, operator: Any, message: Any) -> list[dict[str, Any]] | None:
+        """Return what a task that succeeded reports for its outlets, None for a task whose result is without it."""
+        if not self._lists_outlets:
+            return None
+        outlets = [each for each in operator.outlets or () if isinstance(each, Asset)]
+        return events.of_success(outlets, getattr(message, "outlet_events", None))
 
     def _raise_failure(self, ended: runner.SegmentEnd) -> None:
         """Raise what the operator raised: the runtime knows Airflow's exceptions by name."""
         if ended.is_skipped:
-            raise TaskSkipped(ended.skip_reason)
+            raise TaskSkipped(hidden_texts.redact(ended.skip_reason))
         if ended.error is None:
             return
+        is_known = type(ended.error).__name__ in {"AirflowFailException", "AirflowSensorTimeout"}
         final = ended.forbids_retry and isinstance(ended.error, Exception)
-        if final and type(ended.error).__name__ not in {"AirflowFailException", "AirflowSensorTimeout"}:
-            raise TaskFailed(f"{type(ended.error).__name__}: {ended.error}") from ended.error
-        raise ended.error
+        error = hidden_texts.without_secrets(ended.error, is_final=final)
+        if final and not is_known and error is ended.error:
+            raise TaskFailed(f"{type(error).__name__}: {error}") from error
+        if error is ended.error:
+            raise error
+        raise error from None
 
     def _defer(self, message: Any, state: SegmentState) -> NoReturn:
         given = airflow_serde.deserialize(message.trigger_kwargs)
@@ -180,7 +208,9 @@ class AirflowOperator(BaseOperator):
         self, class_path: str, kwargs: Any, method: str, next_kwargs: Any, timeout: Any, state: SegmentState
     ) -> NoReturn:
         ends = kwargs.get("end_from_trigger") is True
-        trigger = deferral.DeferredAirflowTrigger(class_path, kwargs, self._connections, ends_task=ends)
+        trigger = deferral.DeferredAirflowTrigger(
+            class_path, kwargs, connections=self._connections, variables=self._variables, ends_task=ends
+        )
         state_kwargs = {"method": method, "kwargs": serde.encode(next_kwargs), "state": state.to_json()}
         self.defer(
             trigger=trigger,
@@ -189,6 +219,12 @@ class AirflowOperator(BaseOperator):
             timeout=timeout,
             on_timeout=None if timeout is None else "resume_late",
         )
+
+
+def _results(pushed: Mapping[str, Any], operator: Any) -> dict[str, Any]:
+    """Return the XComs for the result, without those of the links of the operator."""
+    own = links.keys(operator)
+    return {key: _result(value) for key, value in pushed.items() if key not in own}
 
 
 def _result(value: Any) -> Any:

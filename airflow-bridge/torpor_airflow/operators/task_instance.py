@@ -13,6 +13,7 @@ from torpor import Context
 from torpor_wire import typed_json
 
 from torpor_airflow import serde
+from torpor_airflow.operators import asset_events
 from torpor_airflow.operators.call import UNMAPPED, OperatorCall, ResumeMethod, SegmentState, may_retry, task_key
 
 TASK_FIELDS = {"task_id", "dag", "retries", "retry_delay", "trigger_rule", "pool", "queue"}
@@ -57,7 +58,7 @@ def build_task_instance(
         end_date=None,
         run_type=DagRunType.SCHEDULED if call.is_scheduled else DagRunType.MANUAL,
         state=DagRunState.RUNNING,
-        consumed_asset_events=[],
+        consumed_asset_events=asset_events.consumed(call.asset_events),
         partition_key=None,
         conf=dict(call.conf),
     )

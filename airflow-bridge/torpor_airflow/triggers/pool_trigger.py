@@ -3,12 +3,14 @@
 import inspect
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from torpor.triggers.services import Services
 
 from torpor_airflow import serde
-from torpor_airflow.connections import backend, scope
+from torpor_airflow.connections import backend, pool_lookups, scope
+from torpor_airflow.connections.pool_lookups import LookupOnLoopError, PoolLookups
 from torpor_airflow.triggers.task_instance import TaskInstanceStub
 
 ARGUMENT = "airflow"
@@ -22,37 +24,50 @@ class PoolTrigger:
 
     def __init__(self, *, airflow: object = None, **kwargs: Any) -> None:
         self._torpor_secrets = scope.parse(airflow)
+        self._torpor_lookups = PoolLookups()
         backend.check(self._torpor_secrets)
         scope.activate(self._torpor_secrets)
         try:
-            super().__init__(**serde.decode(kwargs))
+            with pool_lookups.active(self._torpor_lookups):
+                super().__init__(**serde.decode(kwargs))
+        except LookupOnLoopError as error:
+            raise ValueError(
+                f"its constructor asks the secrets backend for {error.query}: give it as airflow.connections or "
+                "airflow.variables"
+            ) from None
         finally:
             scope.activate(scope.NOTHING)
 
     def bind(self, services: Services) -> None:
         """Set what Airflow's triggerer sets."""
+        self._torpor_secrets = replace(self._torpor_secrets, namespace=services.namespace)
+        self._torpor_lookups.services = services
         trigger: Any = self
         trigger.trigger_id = services.taskrun.uid
         trigger.task_instance = TaskInstanceStub(services.taskrun, services.namespace)
 
     async def run(self) -> AsyncIterator[Any]:
         """Run the trigger of Airflow with its connections."""
-        scope.activate(self._torpor_secrets)
+        self._torpor_activate()
         parent: Any = super()
-        async for event in parent.run():
+        async for event in self._torpor_lookups.events(parent.run):
             yield event
 
     async def cleanup(self) -> None:
         """Release what the trigger holds."""
-        scope.activate(self._torpor_secrets)
+        self._torpor_activate()
         parent: Any = super()
-        await parent.cleanup()
+        await self._torpor_lookups.call(parent.cleanup)
 
     async def on_kill(self) -> None:
         """Stop what the trigger has started."""
-        scope.activate(self._torpor_secrets)
+        self._torpor_activate()
         parent: Any = super()
-        await parent.on_kill()
+        await self._torpor_lookups.call(parent.on_kill)
+
+    def _torpor_activate(self) -> None:
+        scope.activate(self._torpor_secrets)
+        pool_lookups.activate(self._torpor_lookups)
 
 
 def build_class(trigger_class: type, base: type[PoolTrigger] = PoolTrigger) -> type:

@@ -52,7 +52,7 @@ def rows(servers: RowServers) -> Iterator[ProviderRow]:
     server = servers.web(_ANSWERS)
     os.environ["STORAGE_EMULATOR_HOST"] = server.url
     os.environ["BIGQUERY_EMULATOR_HOST"] = server.url
-    extra = {"keyfile_dict": json.dumps(_account(f"{server.url}/token")), "project": "p"}
+    extra = {"keyfile_dict": json.dumps(service_account(f"{server.url}/token")), "project": "p"}
     connections = {"google_one": json.dumps({"conn_type": "google_cloud_platform", "extra": extra})}
 
     def row(path: str, arguments: dict[str, Any], **given: Any) -> ProviderRow:
@@ -105,7 +105,7 @@ def rows(servers: RowServers) -> Iterator[ProviderRow]:
     )
 
 
-def _account(token_uri: str) -> dict[str, str]:
+def service_account(token_uri: str) -> dict[str, str]:
     """Return the key of a service account that does not exist."""
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     written = key.private_bytes(

@@ -1,0 +1,71 @@
+"""What a task reports for its outlets, and what it sees of the events that started its run."""
+
+from typing import Any
+
+import pytest
+import torpor_airflow  # noqa: F401 - before Airflow
+from airflow.sdk import Asset
+from torpor import Context, TaskFailed
+from torpor_airflow.operators import AirflowOperator, asset_events, call
+
+CONTEXT = Context(
+    namespace="team",
+    workflow="report",
+    task="load",
+    map_index=-1,
+    attempt=1,
+    segment=0,
+    taskrun="report-load-abcde",
+    uid="11111111-2222-3333-4444-555555555555",
+)
+ROWS = {"name": "rows", "uri": "rows", "extra": {}}
+
+
+def run(task: str, **given: Any) -> Any:
+    return AirflowOperator(dag="dag_assets:assets", task=task, **given).execute(CONTEXT)
+
+
+@pytest.mark.parametrize(
+    ("task", "listed"),
+    [
+        ("plain", [ROWS]),
+        ("with_extra", [{**ROWS, "extra": {"rows": 3}}]),
+        ("of_alias", [{"name": "s3://lake/new.csv", "uri": "s3://lake/new.csv", "extra": {"day": 1}}]),
+    ],
+)
+def test_the_events_of_the_outlets_are_beside_the_xcoms(task: str, listed: list[Any]) -> None:
+    result = run(task, outlet_events=True)
+    assert result == {"__xcoms__": {"return_value": task}, "__assets__": listed}
+    assert call.read_xcoms(result).of_index(None, "return_value") == task
+
+
+def test_a_task_that_does_not_list_its_outlets_returns_its_value() -> None:
+    assert run("plain") == "plain"
+
+
+def test_a_task_sees_the_events_that_started_its_run() -> None:
+    event = {**ROWS, "extra": {"rows": 3}, "run": "produce-1", "at": "2026-11-26T06:00:00Z"}
+    assert run("triggered", asset_events=[event]) == [{"rows": 3}, "produce-1", 2026]
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("extra", [{"text": "x" * 2_000}, {str(number): "x" * 20 for number in range(100)}])
+def test_a_task_reports_a_bounded_amount(extra: dict[str, Any]) -> None:
+    reported = [{"dest_asset_key": {"name": "rows", "uri": "rows"}, "extra": extra}]
+    with pytest.raises(TaskFailed, match="up to 20 with 2000 bytes are possible"):
+        asset_events.of_success([Asset("rows")], reported)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    "given", [{}, [1], [{"name": "rows"}], [{**ROWS, "extra": "x"}], [ROWS] * 21, [{**ROWS, "at": "yesterday"}]]
+)
+def test_events_that_are_none_are_refused(given: Any) -> None:
+    with pytest.raises(ValueError, match=r"asset_events|isoformat"):
+        run("triggered", asset_events=given)
+
+
+@pytest.mark.attack
+def test_a_task_reports_no_asset_that_is_no_outlet_of_it() -> None:
+    reported = [{"dest_asset_key": {"name": "other", "uri": "other"}, "extra": {}}]
+    assert asset_events.of_success([Asset("rows")], reported) == [ROWS]
