@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from torpor_airflow.conversion import mapping, names, params, schedule, tasks
+from torpor_airflow.conversion import asset_events, mapping, names, params, schedule, tasks
 from torpor_airflow.conversion.finding import ConversionFinding
 from torpor_airflow.conversion.replacements import KnownDag, OtherDags
 from torpor_airflow.conversion.schedule import AssetProducer, Producers
@@ -72,17 +72,23 @@ def convert(
         ConversionFinding(subject=dag.dag_id, text=f"param {each}: set it in the param conf", is_loss=False)
         for each in others
     ]
-    workflow, task_findings = _workflow(dag, module, target, declared, known)
+    planned = schedule.convert(dag, made_by)
+    events = asset_events.param(planned.asset_sources) if planned.asset_sources else None
+    is_free = all(each["name"] != asset_events.PARAM for each in declared)
+    gets_events = events is not None and is_free and asset_events.reads_events(dag.tasks)
+    workflow, task_findings = _workflow(dag, module, target, declared, known, gets_events=gets_events)
     findings += [*_dag_findings(dag), *task_findings]
+    if gets_events:
+        declared = [*declared, {"name": asset_events.PARAM, "type": "array", "default": []}]
     spec: dict[str, Any] = {"params": declared, "workflow": workflow}
     if dag.description:
         spec = {"description": str(dag.description)[:4096], **spec}
     documents = [_document("WorkflowTemplate", name, spec)]
-    planned = schedule.convert(dag, made_by)
     findings += [ConversionFinding(subject=dag.dag_id, text=text) for text in planned.losses]
     findings += [ConversionFinding(subject=dag.dag_id, text=text, is_loss=False) for text in planned.notes]
     if planned.has_sources:
-        documents.append(_document("Schedule", name, {**planned.spec, "templateRef": {"name": name}}))
+        given = {"params": {asset_events.PARAM: events}} if gets_events else {}
+        documents.append(_document("Schedule", name, {**planned.spec, "templateRef": {"name": name}, **given}))
     return DagConversion(dag_id=dag.dag_id, documents=documents, findings=findings)
 
 
@@ -90,17 +96,22 @@ def _document(kind: str, name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
     return {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
-def _workflow(
+def _workflow(  # noqa: PLR0913 - what a template is made of
     dag: Any,
     module: str,
     target: ConversionTarget,
     declared: Sequence[Mapping[str, Any]],
     known: Mapping[str, KnownDag],
+    *,
+    gets_events: bool,
 ) -> tuple[dict[str, Any], Sequence[ConversionFinding]]:
     operators = list(dag.topological_sort())
     found = tasks.DagTasks(operators=operators, names=names.task_names(dag.task_ids), nodes=tasks.nodes(operators))
     converter = tasks.TaskConverter(
-        found, known_connections=target.connections.keys(), other_dags=OtherDags(own=schedule.ticks(dag), known=known)
+        found,
+        known_connections=target.connections.keys(),
+        other_dags=OtherDags(own=schedule.ticks(dag), known=known),
+        gets_events=gets_events,
     )
     workflow: dict[str, Any] = {"image": target.image, "triggerPool": target.pool}
     if target.config_map:
@@ -120,7 +131,13 @@ def _workflow(
     if groups:
         workflow["groups"] = groups
     if any(each.get("use") for each in converted):
-        workflow["bodies"] = {tasks.BODY: {"python": PYTHON, "args": _args(dag, module, declared, target)}}
+        args = _args(dag, module, declared, target)
+        if gets_events:
+            args[asset_events.PARAM] = f"${{params.{asset_events.PARAM}}}"
+        workflow["bodies"] = {tasks.BODY: {"python": PYTHON, "args": args}}
+    writing = [each["name"] for each in converted if each.get("args", {}).get(tasks.WRITES_EVENTS)]
+    if result := asset_events.run_result(operators, found.names, writing):
+        workflow["result"] = result
     return {**workflow, "tasks": converted}, converter.findings
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from torpor_wire import typed_json
 
-from torpor_airflow.conversion import names
+from torpor_airflow.conversion import asset_events, names
 
 _PRESETS = {
     "@hourly": "0 * * * *",
@@ -21,6 +21,7 @@ _CRON = {"CronTriggerTimetable", "CronDataIntervalTimetable", "CronPartitionTime
 _INTERVAL = {"DeltaTriggerTimetable", "DeltaDataIntervalTimetable"}
 _WITH_DATA_INTERVALS = {"CronDataIntervalTimetable", "DeltaDataIntervalTimetable"}
 _DAY = 86_400
+_END_OF_RUN = "workflow"
 LABEL_SCHEDULE = "torpor.dev/schedule"
 LABEL_DAG = "airflow-dag"
 """The label of runs that only a user starts, for DAGs that follow one of their assets."""
@@ -28,11 +29,15 @@ LABEL_DAG = "airflow-dag"
 
 @dataclass(slots=True, kw_only=True)
 class DagSchedule:
-    """The spec of a Schedule without its template, and what of the schedule has no counterpart."""
+    """The spec of a Schedule without its template, and what of the schedule has no counterpart.
+
+    `asset_sources` are the URIs of assets by the names of the sources whose events list what a run has updated.
+    """
 
     spec: dict[str, Any] = field(default_factory=dict)
     losses: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    asset_sources: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def has_sources(self) -> bool:
@@ -208,6 +213,21 @@ def _assets(found: DagSchedule, condition: Any, producers: Producers) -> None:
         if any(len(several) > 1 for several in by_asset.values()):
             found.losses.append("assets that are joined by &, one of which several DAGs update")
         found.spec["allOf"] = [source["name"] for source in sources]
+        found.notes.append("assets that are joined by &: each run of their DAGs that succeeds counts")
+        return
+    uris = {each.name: each.uri for each in named if hasattr(each, "uri")}
+    _choose_events(found, {source["name"]: uris[name] for name, several in by_asset.items() for source in several})
+
+
+def _choose_events(found: DagSchedule, uris: Mapping[str, str]) -> None:
+    """Let the end of a run count only if a task of it has updated the asset. `uris` are by the names of the sources."""
+    ends = {each["name"] for each in found.spec["sources"] if each.get("trigger", {}).get("class") == _END_OF_RUN}
+    found.asset_sources = {name: uri for name, uri in uris.items() if name in ends}
+    condition = asset_events.when(found.asset_sources)
+    if condition is not None:
+        found.spec["when"] = condition
+    elif found.asset_sources:
+        found.notes.append("many assets: each run of their DAGs that succeeds counts")
 
 
 def _named(condition: Any) -> Iterator[Any]:
@@ -236,7 +256,7 @@ def _chained(found: DagSchedule, asset_name: str, producer: AssetProducer) -> Ma
     kwargs = {"labels": {label: name}, "state": "succeeded"}
     return {
         "name": _source_name(f"{asset_name}_of_{producer.dag_id}"),
-        "trigger": {"class": "workflow", "kwargs": kwargs},
+        "trigger": {"class": _END_OF_RUN, "kwargs": kwargs},
     }
 
 

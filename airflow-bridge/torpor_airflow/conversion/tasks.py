@@ -8,12 +8,14 @@ from typing import Any
 
 from torpor_wire.enums import TriggerRule
 
-from torpor_airflow.conversion import context_use, mapping, operator_kind, outcomes, replacements
+from torpor_airflow.conversion import asset_events, context_use, mapping, operator_kind, outcomes, replacements
 from torpor_airflow.conversion.finding import ConversionFinding
 from torpor_airflow.conversion.outcomes import DagNode
 from torpor_airflow.conversion.replacements import OtherDags
 from torpor_airflow.operators.call import XCOM_PREFIX
 
+WRITES_EVENTS = "outlet_events"
+"""The argument of a task whose result has the events of its outlets."""
 BODY = "airflow"
 """The body of the tasks that run an operator."""
 _TEARDOWN_RULE = "all_done_setup_success"
@@ -67,7 +69,10 @@ def rule(operator: Any) -> str:
 class TaskConverter:
     """Converts the tasks of one DAG, and collects what has no counterpart."""
 
-    def __init__(self, dag: DagTasks, known_connections: Collection[str], other_dags: OtherDags) -> None:
+    def __init__(
+        self, dag: DagTasks, known_connections: Collection[str], other_dags: OtherDags, *, gets_events: bool = False
+    ) -> None:
+        self._gets_events = gets_events
         self._dag = dag
         self._other_dags = other_dags
         self._known_connections = known_connections
@@ -135,6 +140,8 @@ class TaskConverter:
         args: dict[str, Any] = {"task": operator.task_id}
         if awaited := replacements.group_tasks(operator, self._other_dags):
             args["external_tasks"] = [*awaited]
+        if asset_events.writes_events(operator):
+            args[WRITES_EVENTS] = True
         fields: dict[str, Any] = {}
         if operator_kind.chooses(operator) and operator.downstream_task_ids:
             chosen = sorted(operator.downstream_task_ids | self._directly_after(operator.task_id))
@@ -182,7 +189,8 @@ class TaskConverter:
 
     def _result_of(self, operator: Any) -> str:
         several = operator.is_mapped or operator.get_closest_mapped_task_group() is not None
-        return f"tasks.{self._dag.names[operator.task_id]}.{'results' if several else 'result'}"
+        returned = ".__xcoms__.return_value" if asset_events.writes_events(operator) else ""
+        return f"tasks.{self._dag.names[operator.task_id]}.{'results' if several else 'result'}{returned}"
 
     def _outcome(self, operator: Any) -> dict[str, Any]:
         """Return `mayFail`, and `when` of a teardown."""
@@ -216,7 +224,7 @@ class TaskConverter:
             fields["maxActive"] = int(active)
         for text, is_loss in (
             *_unused(operator, self._known_connections),
-            *(context_use.findings(operator) if has_pod else ()),
+            *(context_use.findings(operator, gets_events=self._gets_events) if has_pod else ()),
         ):
             self._lose(operator, text, is_loss=is_loss)
         return fields
