@@ -1,12 +1,17 @@
 """The run of a producer lists the assets that its tasks have updated, and the Schedule of a consumer reads the list."""
 
+import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torpor_airflow  # noqa: F401 - before Airflow
 from converted import ConvertedFile, convert_text
-from torpor_airflow.conversion import asset_events
+from local_play import SECONDS_MAX
+from torpor_airflow.check import local_runs
+from torpor_airflow.conversion import asset_events, command, dag_file, dag_sources
+from torpor_airflow.conversion.documents import ConversionTarget
 from torpor_crds.models.workflow import WorkflowSpec
 from torpor_expressions import evaluator
 from torpor_expressions.value import Value
@@ -114,6 +119,18 @@ def test_a_run_gets_the_events_that_started_it(converted: ConvertedFile) -> None
     assert {"name": "asset_events", "type": "array", "default": []} in template["params"]
     assert template["workflow"]["bodies"]["airflow"]["args"]["asset_events"] == "${params.asset_events}"
     assert "params" not in converted.schedule("idle")
+
+
+async def test_a_run_reports_its_assets_with_their_extras(tmp_path: Path, python: str) -> None:
+    (tmp_path / "dag_updating.py").write_text(DAGS.replace('"produce"', '"updating"'))
+    file = dag_file.read(str(tmp_path / "dag_updating.py"))
+    target = ConversionTarget(image="any:1", pool="airflow", config_map="dags")
+    conversion = next(each for _, each in command.convert([file], target) if each.dag_id == "updating")
+    documents = [command.config_map("dags", dag_sources.texts([file])), conversion.documents[0]]
+    async with asyncio.timeout(SECONDS_MAX):
+        ended = await local_runs.play(conversion, documents, local_runs.options(tmp_path / "run", python, {}), {})
+    assert ended.state == "Succeeded"
+    assert json.loads(ended.workflow["status"]["result"]) == {"assets": [ROWS, FARES]}
 
 
 def test_the_converted_runs_are_valid(converted: ConvertedFile) -> None:

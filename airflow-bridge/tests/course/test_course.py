@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from course.console_page import ConsoleCommand, commands, play, sections
 
 BRIDGE = Path(__file__).parents[2]
