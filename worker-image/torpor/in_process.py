@@ -15,9 +15,9 @@ from torpor.context import Context, running
 from torpor.errors import TaskFailed
 from torpor.results import Part, Results
 from torpor.runtime import entrypoint, outcome
-from torpor.runtime.deferral import DeferralContext, Suspension
 from torpor.runtime.outcome import Success
 from torpor.runtime.result_encoding import Body
+from torpor.runtime.suspension import DeferralContext, Suspension
 from torpor.runtime.taskrun import ResumePoint, resume_from_beginning
 
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from torpor_wire import canonical, constants, times
 
 OBJECT_NAME_PATTERN = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"
-_OBJECT_NAME = re.compile(OBJECT_NAME_PATTERN.strip("^$"))
+_OBJECT_NAME = OBJECT_NAME_PATTERN.strip("^$")
 _OBJECT_NAME_MAX = 253
-_POD_NUMBERS = re.compile(r"-a(\d{1,9})-s(\d{1,9})(?:-l(\d{1,9}))?$", re.ASCII)
+_POD_NUMBERS = r"-a(\d{1,9})-s(\d{1,9})(?:-l(\d{1,9}))?$"
 _LABEL_MAX = 63
 
 
@@ -63,7 +63,7 @@ def pod(taskrun_name: str, attempt: int, segment: int, launch: int) -> str:
 
 def pod_numbers(name: str) -> tuple[int, int, int] | None:
     """Return attempt, segment and launch from the name of a pod; None for a name of another form."""
-    match = _POD_NUMBERS.search(name)
+    match = re.search(_POD_NUMBERS, name, re.ASCII)
     return (int(match[1]), int(match[2]), int(match[3] or 0)) if match else None
 
 
@@ -96,7 +96,7 @@ def label(value: str) -> str:
 
 def is_object_name(name: str) -> bool:
     """Return whether it is a valid object name: a DNS subdomain, which is also safe in a shell."""
-    return len(name) <= _OBJECT_NAME_MAX and _OBJECT_NAME.fullmatch(name) is not None
+    return len(name) <= _OBJECT_NAME_MAX and re.fullmatch(_OBJECT_NAME, name) is not None
 
 
 def _label(name: str) -> str:

@@ -3,7 +3,6 @@
 Each writer of a failure (pod, triggerer, operator) computes it, so a retry needs one write less.
 """
 
-from hashlib import sha256
 from typing import NamedTuple
 
 from torpor_wire import constants, text
@@ -127,5 +126,7 @@ def _pause(policy: Policy, attempt: int, uid: str) -> float:
 
 def _fraction(uid: str, attempt: int) -> float:
     """Return a number from 0 to 1 that differs between TaskRuns and attempts."""
+    from hashlib import sha256  # noqa: PLC0415 - 1 ms at the start of a task pod, which rarely needs it
+
     digest = sha256(f"{uid}/{attempt}".encode()).digest()
     return int.from_bytes(digest[:4]) / _HASHES

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 _UNITS = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 DURATION_PATTERN = r"^([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+(\.[0-9]+)?s)?([0-9]+ms)?$"
 _END = 253_402_300_799.0
-_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|d|h|m|s)")
+_PART = r"([0-9]+(?:\.[0-9]+)?)(ms|d|h|m|s)"
 
 
 def rfc3339(moment: float) -> str:
@@ -43,4 +43,4 @@ def seconds(duration: str) -> float:
     """Return `1h30m` as 5400.0. Raises ValueError for anything but numbers with the units d, h, m, s or ms."""
     if not duration or not re.fullmatch(DURATION_PATTERN, duration):
         raise ValueError(f"{duration!r} is not a duration; write 30s, 5m, 1h30m or 7d")
-    return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(duration))
+    return sum(float(number) * _UNITS[unit] for number, unit in re.findall(_PART, duration))

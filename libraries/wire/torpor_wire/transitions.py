@@ -7,13 +7,15 @@ get 422. A field is cleared by `add null`, because `remove` fails on a missing p
 Each transition also appends an entry to `status.history` (ADR 0027), in the same patch.
 """
 
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from torpor_wire import constants, retry, text, times
 from torpor_wire.canonical import Json
 from torpor_wire.reason import Reason
 from torpor_wire.state import EDGES, TERMINAL, State, succeeded_condition
-from torpor_wire.trigger import DeferredTrigger
+
+if TYPE_CHECKING:
+    from torpor_wire.trigger import DeferredTrigger
 
 Patch: TypeAlias = list[dict[str, Json]]
 
@@ -62,7 +64,7 @@ def claim(pin: Pin, who: Claim, *, started: str | None, now: float) -> Patch:
     return _transition(pin, State.RUNNING, now, sets=sets, clears=("message", "reason"))
 
 
-def defer(pin: Pin, trigger: DeferredTrigger, *, resume: Json, deadline: float | None, now: float) -> Patch:
+def defer(pin: Pin, trigger: "DeferredTrigger", *, resume: Json, deadline: float | None, now: float) -> Patch:
     """Running or Scheduled to Deferred. `resume` is `{method, kwargs}` with kwargs as JSON text, None without a pod."""
     sets: dict[str, Json] = {
         "trigger": trigger.on_status(),

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from torpor_wire import constants, names, typed_json
+from torpor_wire import constants, names
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
@@ -89,6 +89,8 @@ class ArgumentReader:
         """Return the event, from the archive if it is there. Raises UnreadableError."""
         if not isinstance(event, ArchivedEvent):
             return event
+        from torpor_wire import typed_json  # noqa: PLC0415 - only for tasks that resume
+
         from torpor.runtime.archive import download  # noqa: PLC0415 - only for large values
 
         stored = download.ArchivedBody(event.owner, event.about)

@@ -6,7 +6,6 @@ A deferral that cannot be stored is rejected here with a message that says what 
 import math
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import NamedTuple
 
 from torpor_wire import canonical, constants, secret_ref, times, trigger, typed_json
 from torpor_wire.reason import Reason
@@ -15,37 +14,7 @@ from torpor import sealing
 from torpor.deferral import Deferral, DeferralError, Timeout
 from torpor.errors import RejectedError
 from torpor.runtime import json_text
-
-
-class Suspension(NamedTuple):
-    """A valid deferral.
-
-    `state` is JSON text, `timeout` is in seconds, `method` and `on_timeout` are where it resumes.
-    """
-
-    trigger: trigger.DeferredTrigger
-    method: str
-    state: str
-    timeout: float | None
-    on_timeout: str | None = None
-    timeout_is_final: bool = False
-
-    def on_status(self) -> dict[str, canonical.Json]:
-        """Return the value of `status.next`."""
-        late: dict[str, canonical.Json] = {} if self.on_timeout is None else {"onTimeout": self.on_timeout}
-        final: dict[str, canonical.Json] = {"timeoutIsFinal": True} if self.timeout_is_final else {}
-        return {"method": self.method, "kwargs": self.state, **late, **final}
-
-
-class DeferralContext(NamedTuple):
-    """The context of a deferral: parts of the key of its trigger, the start of durations, the sealing key."""
-
-    namespace: str
-    pool: str
-    now: float
-    account: str = constants.TASK_ACCOUNT
-    taskrun: str = ""
-    seal_key: str | None = None
+from torpor.runtime.suspension import DeferralContext, Suspension
 
 
 def prepare(deferral: Deferral, place: DeferralContext) -> Suspension:

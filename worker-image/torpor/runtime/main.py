@@ -19,9 +19,9 @@ from torpor_wire import constants
 from torpor.errors import UnreadableError
 from torpor.runtime import environment, exceptions, http, runner, status_patch, taskrun, taskrun_writes
 from torpor.runtime.arguments import LIMIT_S, ArgumentReader
-from torpor.runtime.deferral import Suspension
 from torpor.runtime.environment import Launch, LaunchError
 from torpor.runtime.outcome import Outcome, Success, TaskFailure, TaskSkip
+from torpor.runtime.suspension import Suspension
 
 if TYPE_CHECKING:
     from torpor.runtime.archive.client import ArchiveConnection

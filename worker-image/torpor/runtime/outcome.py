@@ -13,8 +13,8 @@ from torpor_wire.reason import Reason
 
 from torpor.deferral import Deferral, DeferralError
 from torpor.errors import RejectedError, TaskFailed
-from torpor.runtime import deferral, exceptions, json_text
-from torpor.runtime.deferral import DeferralContext, Suspension
+from torpor.runtime import exceptions, json_text
+from torpor.runtime.suspension import DeferralContext, Suspension
 
 if TYPE_CHECKING:
     from torpor.runtime.result_encoding import Body
@@ -62,6 +62,8 @@ def from_return(
     With an archive (`archived`), a result that is too large for the TaskRun is a body.
     """
     if isinstance(returned, Deferral):
+        from torpor.runtime import deferral  # noqa: PLC0415 - 3 ms, only for tasks that defer
+
         return deferral.prepare(returned, place())
     if archived:
         from torpor.runtime import result_encoding  # noqa: PLC0415 - only with an archive

@@ -12,9 +12,9 @@ from torpor.context import Context, running
 from torpor.errors import RejectedError
 from torpor.runtime import entrypoint, exceptions, outcome
 from torpor.runtime.arguments import ArgumentReader
-from torpor.runtime.deferral import DeferralContext
 from torpor.runtime.environment import Launch
 from torpor.runtime.outcome import Outcome
+from torpor.runtime.suspension import DeferralContext
 from torpor.runtime.taskrun import WorkerTaskRun
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from torpor_wire import constants, deadline, names, retry, times, transitions, typed_json
+from torpor_wire import constants, deadline, names, retry, times, transitions
 from torpor_wire.transitions import HistorySize
 
 
@@ -185,6 +185,8 @@ def _deadline(spec: Any, status: Any) -> float | None:
 
 
 def _event(text: str | None, uid: str) -> Any:
+    from torpor_wire import typed_json  # noqa: PLC0415 - 3 ms, only for tasks that resume
+
     event = None if text is None else json.loads(text)
     about = typed_json.description_of_event(event)
     return typed_json.decode(event) if about is None else ArchivedEvent(names.event_owner(uid), about)
@@ -193,6 +195,8 @@ def _event(text: str | None, uid: str) -> Any:
 def _resume(status: Any, uid: str, *, waits_first: bool) -> ResumePoint | None:
     if not status.get("segment"):
         return None
+    from torpor_wire import typed_json  # noqa: PLC0415 - 3 ms, only for tasks that resume
+
     following, event = status.get("next"), _event(status.get("event"), uid)
     if not following:
         return ResumePoint("", {}, event) if waits_first else None

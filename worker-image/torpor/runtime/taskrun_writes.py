@@ -15,10 +15,10 @@ from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
 from torpor.runtime import status_patch, taskrun
-from torpor.runtime.deferral import Suspension
 from torpor.runtime.environment import Launch
 from torpor.runtime.http import WorkerTransport
 from torpor.runtime.outcome import Outcome, Success, TaskFailure, TaskSkip
+from torpor.runtime.suspension import Suspension
 from torpor.runtime.taskrun import WorkerTaskRun
 
 CLAIM_LIMIT_S = 60.0
