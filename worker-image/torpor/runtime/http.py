@@ -8,8 +8,10 @@ until the end.
 import _thread
 import json
 import os
+import select
 import socket
 import ssl
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO, NamedTuple, Protocol
@@ -18,6 +20,8 @@ from torpor_wire import canonical, constants
 
 _LIMIT_S = 10.0
 _CONNECT_S = 5.0
+_IDLE_S = 30.0
+"""An API server closes a connection that is unused for 90 s. A load balancer may drop it earlier without a notice."""
 _BODY_MAX = 16 * 1024 * 1024
 _TYPES = {"PATCH": "application/json-patch+json"}
 _QUERIES = {"PATCH": f"?fieldManager={constants.FIELD_MANAGER}"}
@@ -42,12 +46,17 @@ class WorkerTransport(Protocol):
 
 
 class KeptConnection:
-    """A connection that stays open until it fails or is closed. One thread at a time uses it."""
+    """A connection that stays open until it fails or is closed. One thread at a time uses it.
+
+    It also stays open while user code runs: the report of a short task then needs no second TLS handshake (ADR 0095).
+    """
 
     def __init__(self, connect: Callable[[], socket.socket]) -> None:
         self._connect = connect
         self._socket: socket.socket | None = None
         self._reader: BinaryIO | None = None
+        self._file: tuple[int, int] | None = None
+        self._used = 0.0
         self._process = os.getpid()
         self._turn = _thread.allocate_lock()
 
@@ -60,10 +69,8 @@ class KeptConnection:
             self._process, self._turn = os.getpid(), _thread.allocate_lock()
         with self._turn:  # threads of the user may read results, even during the report
             try:
-                if self._socket is None or self._reader is None:
-                    self._socket = self._connect()
-                    self._reader = self._socket.makefile("rb")
-                yield self._socket, self._reader
+                yield self._opened()
+                self._used = time.monotonic()
             except (OSError, ValueError) as error:
                 self.close()
                 raise UnclearError(f"{request}: {type(error).__name__}: {error}") from error
@@ -71,12 +78,42 @@ class KeptConnection:
                 self.close()
                 raise
 
+    def _opened(self) -> tuple[socket.socket, BinaryIO]:
+        """Return the connection, a new one if the former cannot be used again."""
+        if self._socket is not None and self._file != _file_of(self._socket):
+            # User code closed the descriptor, as daemons close all, and the number may be that of another file now.
+            self._socket.detach()
+            self._socket = self._reader = None
+        if self._socket is not None and (time.monotonic() - self._used > _IDLE_S or _is_readable(self._socket)):
+            self.close()
+        if self._socket is None or self._reader is None:
+            self._socket = self._connect()
+            self._file = _file_of(self._socket)
+            self._reader = self._socket.makefile("rb")
+        return self._socket, self._reader
+
     def close(self) -> None:
         """Close the connection. The next request opens a new one."""
         for end in (self._reader, self._socket):
             if end is not None:
                 end.close()
         self._socket = self._reader = None
+
+
+def _file_of(link: socket.socket) -> tuple[int, int] | None:
+    """Return the file of a descriptor; None if it is closed."""
+    try:
+        about = os.fstat(link.fileno())
+    except OSError:
+        return None
+    return about.st_dev, about.st_ino
+
+
+def _is_readable(link: socket.socket) -> bool:
+    """Whether there is something to read. Between two requests, that is the end of the connection."""
+    poll = select.poll()
+    poll.register(link, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 class ConnectionTransport:

@@ -215,7 +215,6 @@ def build_runtime(transport: http.ConnectionTransport, *, now: Callable[[], floa
     """Return the real clock and process around a connection to the API server."""
 
     def begin() -> None:
-        transport.close()
         if os.environ.get("TORPOR_STARTUP_REPORT") == "1":
             from torpor.runtime import startup_report  # noqa: PLC0415 - only for the benchmark
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 from typing import TYPE_CHECKING
@@ -24,12 +25,14 @@ class ScriptedByteServer:
         self.answers: list[bytes] = []
         self.requests: list[bytes] = []
         self.connections = 0
+        self.last_descriptor = -1
         self._threads: list[threading.Thread] = []
 
     def connect(self) -> socket.socket:
         self.connections += 1
         ours, theirs = socket.socketpair()
         ours.settimeout(5)
+        self.last_descriptor = ours.fileno()
         thread = threading.Thread(target=self._serve, args=(theirs,))
         thread.start()
         self._threads.append(thread)
@@ -105,6 +108,45 @@ def test_a_connection_that_the_server_closes_is_reopened(server: ScriptedByteSer
 
     assert [api("GET", "/a").status for _ in range(2)] == [200, 200]
     assert server.connections == 2
+
+
+def test_a_connection_that_ended_between_two_requests_is_reopened(
+    server: ScriptedByteServer, api: ConnectionTransport
+) -> None:
+    server.answers = [JSON + b"Content-Length: 2\r\n\r\n{}"]
+    api("GET", "/a")
+    server.join()  # it has closed the connection, which its answer did not announce
+    server.answers = [JSON + b"Content-Length: 2\r\n\r\n{}"]
+
+    assert api("GET", "/b") == ApiResponse(200, {})
+    assert server.connections == 2
+
+
+def test_a_connection_that_was_unused_for_long_is_reopened(
+    server: ScriptedByteServer, api: ConnectionTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.answers = [JSON + b"Content-Length: 2\r\n\r\n{}"] * 2
+    api("GET", "/a")
+    monkeypatch.setattr("torpor.runtime.http._IDLE_S", -1.0)
+    api("GET", "/b")
+
+    assert server.connections == 2
+
+
+def test_a_descriptor_that_user_code_replaced_is_neither_written_nor_closed(
+    server: ScriptedByteServer, api: ConnectionTransport, tmp_path: Path
+) -> None:
+    server.answers = [JSON + b"Content-Length: 2\r\n\r\n{}"] * 2
+    api("GET", "/a")
+    replaced = server.last_descriptor
+    with (tmp_path / "own").open("wb") as own:
+        os.dup2(own.fileno(), replaced)
+    try:
+        assert api("GET", "/b") == ApiResponse(200, {})
+        assert os.fstat(replaced).st_size == 0
+        assert server.connections == 2
+    finally:
+        os.close(replaced)
 
 
 def test_an_answer_that_is_not_json_has_its_status_alone(server: ScriptedByteServer, api: ConnectionTransport) -> None:

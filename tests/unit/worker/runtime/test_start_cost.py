@@ -103,15 +103,17 @@ def test_a_plain_task_imports_nothing_that_it_does_not_need(api: ApiServer, tmp_
     assert [name for name in UNNEEDED if name in modules] == []
 
 
-def test_a_plain_task_has_two_requests(api: ApiServer, tmp_path: Path) -> None:
+def test_a_plain_task_has_two_requests_over_one_connection(api: ApiServer, tmp_path: Path) -> None:
     run(tmp_path, "def load(): pass")
 
     assert api.states == ["Running", "Succeeded"]
+    assert api.connections == 1
 
 
-def test_a_task_that_defers_has_two_requests(api: ApiServer, tmp_path: Path) -> None:
+def test_a_task_that_defers_has_two_requests_over_one_connection(api: ApiServer, tmp_path: Path) -> None:
     deferral = "defer(Time('2030-01-01T00:00:00Z'), then=done)"
     imports = "from torpor import defer\nfrom torpor.triggers import Time\n"
     run(tmp_path, f"{imports}def load(): return {deferral}\ndef done(event): pass")
 
     assert api.states == ["Running", "Deferred"]
+    assert api.connections == 1
