@@ -6,6 +6,7 @@ operator reports; 143 after SIGTERM.
 """
 
 import atexit
+import gc
 import os
 import signal
 import sys
@@ -215,6 +216,9 @@ def build_runtime(transport: http.ConnectionTransport, *, now: Callable[[], floa
     """Return the real clock and process around a connection to the API server."""
 
     def begin() -> None:
+        # No collection of the task looks at what the runtime has imported, which lives as long as the process.
+        gc.freeze()
+        gc.enable()
         if os.environ.get("TORPOR_STARTUP_REPORT") == "1":
             from torpor.runtime import startup_report  # noqa: PLC0415 - only for the benchmark
 

@@ -110,6 +110,12 @@ def test_a_plain_task_has_two_requests_over_one_connection(api: ApiServer, tmp_p
     assert api.connections == 1
 
 
+def test_the_garbage_collector_is_on_in_user_code(api: ApiServer, tmp_path: Path) -> None:
+    run(tmp_path, "import gc\ndef load(): return gc.isenabled(), gc.get_freeze_count() > 0")
+
+    assert api.results[-1] == [True, True]
+
+
 def test_a_task_that_defers_has_two_requests_over_one_connection(api: ApiServer, tmp_path: Path) -> None:
     deferral = "defer(Time('2030-01-01T00:00:00Z'), then=done)"
     imports = "from torpor import defer\nfrom torpor.triggers import Time\n"
