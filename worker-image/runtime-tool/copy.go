@@ -1,15 +1,33 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
-// folderEntries are what the image has at its root, in the order of copying.
-var folderEntries = []string{"lib", "start.py", "torpor-tool", certificates}
+// folderEntries are what the image has at its root, in the order of copying, and toolEntries what torpor-tool uses.
+var (
+	folderEntries = []string{"lib", "start.py", "torpor-tool", certificates}
+	toolEntries   = folderEntries[2:]
+)
+
+const (
+	partVariable = "TORPOR_COPY"
+	partTool     = "tool"
+)
+
+// entriesOf returns the entries of a part of the folder. Any other part than the tool is all of it.
+func entriesOf(part string) []string {
+	if part == partTool {
+		return toolEntries
+	}
+	return folderEntries
+}
 
 func runCopy(args []string) error {
 	if len(args) != 1 || args[0] == "" || args[0][0] == '-' {
@@ -19,7 +37,7 @@ func runCopy(args []string) error {
 	if err != nil {
 		return failure(exitNoInput, "cannot find the runtime folder: %s", err)
 	}
-	if err := copyFolder(filepath.Dir(program), args[0]); err != nil {
+	if err := copyFolder(filepath.Dir(program), args[0], entriesOf(os.Getenv(partVariable))); err != nil {
 		return err
 	}
 	return writeScripts(os.Environ(), filepath.Join(args[0], scriptFolder))
@@ -63,10 +81,12 @@ func partialName(target string) string {
 	return filepath.Join(filepath.Dir(target), "."+filepath.Base(target)+".partial")
 }
 
-// copyFolder copies the runtime folder. Each file appears whole, by a rename, so that a restarted init container
-// succeeds over what an earlier one left. Any user can read the copy, whatever the umask is.
-func copyFolder(source, target string) error {
-	for _, entry := range folderEntries {
+// copyFolder copies entries of the runtime folder. A restarted init container replaces each file that an earlier one
+// left. The other containers start after it, so a file need not appear whole. Any user can read the copy.
+func copyFolder(source, target string, entries []string) error {
+	defer syscall.Umask(syscall.Umask(0)) // one system call instead of a chmod for each of 228 files
+	buffer := make([]byte, 64<<10)
+	for _, entry := range entries {
 		err := filepath.WalkDir(filepath.Join(source, entry), func(path string, found fs.DirEntry, err error) error {
 			if err != nil {
 				return failure(exitNoInput, "the runtime folder is incomplete: %s", err)
@@ -75,7 +95,7 @@ func copyFolder(source, target string) error {
 			if err != nil {
 				return err
 			}
-			if err := copyEntry(path, filepath.Join(target, name), found); err != nil {
+			if err := copyEntry(path, filepath.Join(target, name), found, buffer); err != nil {
 				return failure(exitCannotCreate, "cannot copy %s: %s", name, err)
 			}
 			return nil
@@ -87,14 +107,12 @@ func copyFolder(source, target string) error {
 	return nil
 }
 
-func copyEntry(source, target string, found fs.DirEntry) error {
+// copyEntry copies a folder or a file. It keeps no times: the bytecode in the image does not depend on them.
+func copyEntry(source, target string, found fs.DirEntry, buffer []byte) error {
 	if found.IsDir() {
-		if err := os.MkdirAll(target, 0o755); err != nil {
-			return err
-		}
-		return os.Chmod(target, 0o755)
+		return os.MkdirAll(target, 0o755)
 	}
-	about, err := os.Stat(source)
+	about, err := found.Info()
 	if err != nil {
 		return err
 	}
@@ -102,24 +120,35 @@ func copyEntry(source, target string, found fs.DirEntry) error {
 	if about.Mode()&0o111 != 0 {
 		mode = 0o755
 	}
-	partial := partialName(target)
-	if err := copyFile(source, partial, mode); err != nil {
-		return err
-	}
-	// Bytecode may be valid for the time of its source.
-	if err := os.Chtimes(partial, about.ModTime(), about.ModTime()); err != nil {
-		return err
-	}
-	return os.Rename(partial, target)
-}
-
-func copyFile(source, target string, mode fs.FileMode) error {
 	from, err := os.Open(source)
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	return writeFile(from, target, mode)
+	to, err := createAnew(target, mode)
+	if err != nil {
+		return err
+	}
+	// Without the types of the files, io.Copy reads and writes: to copy in the kernel fails between the file systems of
+	// an image and a volume, and costs a try for each file.
+	if _, err := io.CopyBuffer(struct{ io.Writer }{to}, struct{ io.Reader }{from}, buffer); err != nil {
+		to.Close()
+		return err
+	}
+	return to.Close()
+}
+
+// createAnew creates a file, in place of what an earlier init container left under its name.
+func createAnew(target string, mode fs.FileMode) (*os.File, error) {
+	const flags = os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	to, err := os.OpenFile(target, flags, mode)
+	if !errors.Is(err, fs.ErrExist) {
+		return to, err
+	}
+	if err := os.Remove(target); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(target, flags, mode)
 }
 
 func writeFile(from io.Reader, target string, mode fs.FileMode) error {

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 )
@@ -39,7 +40,7 @@ func read(t *testing.T, path string) string {
 func TestAnyUserCanReadTheCopyWhateverTheUmaskIs(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0o077))
 	target := t.TempDir()
-	if err := copyFolder(folder(t), target); err != nil {
+	if err := copyFolder(folder(t), target, entriesOf("")); err != nil {
 		t.Fatal(err)
 	}
 	for name, mode := range map[string]fs.FileMode{
@@ -55,12 +56,33 @@ func TestAnyUserCanReadTheCopyWhateverTheUmaskIs(t *testing.T) {
 	}
 }
 
+func TestAPodGetsThePartOfTheFolderThatItUses(t *testing.T) {
+	for part, wanted := range map[string][]string{
+		partTool: {certificates, "torpor-tool"},
+		"":       {certificates, "lib", "start.py", "torpor-tool"},
+		"later":  {certificates, "lib", "start.py", "torpor-tool"},
+	} {
+		target := t.TempDir()
+		if err := copyFolder(folder(t), target, entriesOf(part)); err != nil {
+			t.Fatal(err)
+		}
+		names := []string{}
+		found, err := os.ReadDir(target)
+		for _, entry := range found {
+			names = append(names, entry.Name())
+		}
+		if err != nil || !slices.Equal(names, wanted) {
+			t.Errorf("part %q has %v, not %v (%v)", part, names, wanted, err)
+		}
+	}
+}
+
 func TestARestartedCopySucceedsOverAnUnfinishedOne(t *testing.T) {
 	source, target := folder(t), t.TempDir()
-	write(t, filepath.Join(target, ".torpor-tool.partial"), "bin", 0o200)
+	write(t, filepath.Join(target, "torpor-tool"), "bin", 0o200)
 	write(t, filepath.Join(target, "start.py"), "st", 0o444)
 	for range 2 {
-		if err := copyFolder(source, target); err != nil {
+		if err := copyFolder(source, target, entriesOf("")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -76,6 +98,6 @@ func TestARestartedCopySucceedsOverAnUnfinishedOne(t *testing.T) {
 func TestAnIncompleteFolderAndAnUnwritableTargetHaveTheirExitCodes(t *testing.T) {
 	source := folder(t)
 	write(t, filepath.Join(source, "file"), "", 0o644)
-	expect(t, copyFolder(source, filepath.Join(source, "file", "target")), exitCannotCreate, "cannot copy lib")
-	expect(t, copyFolder(t.TempDir(), t.TempDir()), exitNoInput, "incomplete")
+	expect(t, copyFolder(source, filepath.Join(source, "file", "target"), entriesOf("")), exitCannotCreate, "cannot copy lib")
+	expect(t, copyFolder(t.TempDir(), t.TempDir(), entriesOf("")), exitNoInput, "incomplete")
 }

@@ -3,7 +3,6 @@
 A patch begins with `test` operations, which fence it: preconditions on uid, state, attempt, segment and launch as the
 writer saw them. The API server applies all operations or none, so of several concurrent writers one wins and the others
 get 422. A field is cleared by `add null`, because `remove` fails on a missing path and the API server prunes nulls.
-
 Each transition also appends an entry to `status.history` (ADR 0027), in the same patch.
 """
 

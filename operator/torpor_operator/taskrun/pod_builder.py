@@ -17,7 +17,7 @@ from torpor_wire.runtime_variable import RuntimeVariable
 
 from torpor_operator import pod_security
 from torpor_operator.expressions import pod_texts
-from torpor_operator.model.pod import CREDENTIALS_VOLUME, MAIN, RUNTIME_CONTAINER, pod_name
+from torpor_operator.model.pod import CREDENTIALS_VOLUME, MAIN, pod_name
 from torpor_operator.model.snapshot import PodContext
 from torpor_operator.taskrun import (
     account_token,
@@ -117,14 +117,9 @@ def completed(body: dict[str, Any], taskrun: TaskRun, now: float, nonce: str) ->
     words = {"command": command, "args": list(program.main.args)}
     containers = [main | words | {"env": _last_of_each([*main["env"], *own, *added, *secret])}, *others]
     steps = step_containers.build(main, program, _last_of_each([*main["env"], *added]), nonce)
-    before = _with_scripts(spec.get("initContainers", []), step_containers.scripts(program, MAIN))
+    before = step_containers.with_scripts(spec.get("initContainers", []), step_containers.scripts(program, MAIN))
     parts = {"initContainers": [*before, *steps]} if before or steps else {}
     return body | {"metadata": metadata, "spec": spec | parts | {"containers": containers}}
-
-
-def _with_scripts(containers: list[dict[str, Any]], scripts: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The init containers, of which that of the runtime also writes these scripts."""
-    return [each | {"env": scripts} if scripts and each["name"] == RUNTIME_CONTAINER else each for each in containers]
 
 
 def _last_of_each(variables: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import Any
 from torpor_crds.models.program import Command, ContainerStep
 from torpor_wire import constants
 
-from torpor_operator.model.pod import CREDENTIALS_VOLUME
+from torpor_operator.model.pod import CREDENTIALS_VOLUME, RUNTIME_CONTAINER
 from torpor_operator.taskrun import program_words
 
 _ARCHIVE = frozenset({constants.ENV_ARCHIVE_URL, constants.ENV_ARCHIVE_CA})
@@ -51,3 +51,12 @@ def scripts(container: Command, main_name: str) -> list[dict[str, Any]]:
     """The variables of all scripts of the pod, for the container that writes them."""
     named = [*((step.name, step) for step in container.earlier_steps), (main_name, container.main)]
     return [variable for name, program in named for variable in program_words.script_variable(program, name)]
+
+
+def with_scripts(containers: list[dict[str, Any]], scripts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The init containers, of which that of the runtime also writes these scripts."""
+    if not scripts:
+        return containers
+    return [
+        each | {"env": [*each["env"], *scripts]} if each["name"] == RUNTIME_CONTAINER else each for each in containers
+    ]

@@ -46,7 +46,7 @@ def test_all_but_the_last_step_are_init_containers_in_order() -> None:
     assert check["command"][:4] == ["/torpor/torpor-tool", "run", "--file", "/work/report"]
     assert check["command"][-1] == "strict"
     assert main["command"] == ["push"]
-    assert env(runtime) == {"TORPOR_SCRIPT_build": "make"}
+    assert env(runtime) == {"TORPOR_COPY": "tool", "TORPOR_SCRIPT_build": "make"}
 
 
 def test_steps_share_arguments_and_have_variables_of_their_own() -> None:

@@ -34,13 +34,13 @@ UNNEEDED = (
 )
 
 
-class ApiServer(socketserver.ThreadingUnixStreamServer):
+class CountingApiServer(socketserver.ThreadingUnixStreamServer):
     """Stores each patch of a TaskRun, and counts requests and connections."""
 
     daemon_threads = True
 
     def __init__(self, path: str) -> None:
-        super().__init__(path, Handler)
+        super().__init__(path, CountingHandler)
         self.connections = 0
         self.states: list[str] = []
         self.results: list[Any] = []
@@ -51,9 +51,9 @@ class ApiServer(socketserver.ThreadingUnixStreamServer):
         self.results.append(json.loads(values.get("/status/result") or "null"))
 
 
-class Handler(BaseHTTPRequestHandler):
+class CountingHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    server: ApiServer
+    server: CountingApiServer
 
     def setup(self) -> None:
         super().setup()
@@ -73,8 +73,8 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def api(tmp_path: Path) -> Iterator[ApiServer]:
-    with ApiServer(str(tmp_path / "api")) as server:
+def api(tmp_path: Path) -> Iterator[CountingApiServer]:
+    with CountingApiServer(str(tmp_path / "api")) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         yield server
@@ -95,7 +95,7 @@ def run(folder: Path, source: str) -> None:
     subprocess.run([sys.executable, "-S", "-m", "torpor"], env=environment, check=True, timeout=180)
 
 
-def test_a_plain_task_imports_nothing_that_it_does_not_need(api: ApiServer, tmp_path: Path) -> None:
+def test_a_plain_task_imports_nothing_that_it_does_not_need(api: CountingApiServer, tmp_path: Path) -> None:
     run(tmp_path, "import sys, torpor\n@torpor.task\ndef load(): return sorted(sys.modules)")
 
     modules = api.results[-1]
@@ -103,20 +103,20 @@ def test_a_plain_task_imports_nothing_that_it_does_not_need(api: ApiServer, tmp_
     assert [name for name in UNNEEDED if name in modules] == []
 
 
-def test_a_plain_task_has_two_requests_over_one_connection(api: ApiServer, tmp_path: Path) -> None:
+def test_a_plain_task_has_two_requests_over_one_connection(api: CountingApiServer, tmp_path: Path) -> None:
     run(tmp_path, "def load(): pass")
 
     assert api.states == ["Running", "Succeeded"]
     assert api.connections == 1
 
 
-def test_the_garbage_collector_is_on_in_user_code(api: ApiServer, tmp_path: Path) -> None:
+def test_the_garbage_collector_is_on_in_user_code(api: CountingApiServer, tmp_path: Path) -> None:
     run(tmp_path, "import gc\ndef load(): return gc.isenabled(), gc.get_freeze_count() > 0")
 
     assert api.results[-1] == [True, True]
 
 
-def test_a_task_that_defers_has_two_requests_over_one_connection(api: ApiServer, tmp_path: Path) -> None:
+def test_a_task_that_defers_has_two_requests_over_one_connection(api: CountingApiServer, tmp_path: Path) -> None:
     deferral = "defer(Time('2030-01-01T00:00:00Z'), then=done)"
     imports = "from torpor import defer\nfrom torpor.triggers import Time\n"
     run(tmp_path, f"{imports}def load(): return {deferral}\ndef done(event): pass")
