@@ -225,7 +225,7 @@ bench-startup: venv ## process start to first line of user code, in pods
 	$(BIN)/python -m benchmarks.startup
 
 bench-start: venv ## creation of a pod to user code, above a bare pod: FROM torpor-worker, image volume, init container
-	$(BIN)/python -m benchmarks.start
+	$(BIN)/python -m benchmarks.start $(BENCH)
 
 bench-writes: venv ## API writes per python task, from the API server's metrics
 	$(BIN)/python -m benchmarks.writes

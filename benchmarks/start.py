@@ -1,12 +1,18 @@
 """`python -m benchmarks.start`: from the creation of a pod to the first line of user code, by the way of its runtime.
 
-Each pod of a task is followed by a bare pod of the same image, whose only process is Python. The difference is what
-Torpor adds: the runtime, the claim, and for an init container another container. A pod begins when a watch shows it.
-User code is `time.time`, so the clocks of the nodes must agree with that of this machine for the absolute times.
+Each pod of a task is followed by two bare pods of the same image, whose only process is Python. The first one has no
+volume. The second one has the token of its ServiceAccount, as Kubernetes adds it by default: a kubelet checks every
+300 ms whether the volumes of a pod are mounted, so any volume costs that much. The differences are what Torpor adds:
+the runtime, the claim, and for an init container another container. A pod begins when a watch shows it. User code is
+`time.time`, so the clocks of the nodes must agree with that of this machine for the absolute times.
+
+Each pod is created at a random moment: a kubelet lists containers once a second, and the former pod was seen to end by
+such a list.
 """
 
 import asyncio
 import json
+import random
 import statistics
 import sys
 from collections.abc import Iterator, Sequence
@@ -34,10 +40,13 @@ IMAGE = "FROM torpor-worker"
 GOALS_MS = {IMAGE: 100, Injection.IMAGE_VOLUME: 150, Injection.INIT_CONTAINER: 600}
 _MEASURES = {
     "above": "above a bare pod of the same image, median",
+    "above_token": "above a bare pod with the default token, median",
     "task": "median",
     "bare": "a bare pod, median",
+    "token": "a bare pod with the default token, median",
     "task_min": "fastest",
     "bare_min": "fastest bare pod",
+    "token_min": "fastest bare pod with the default token",
 }
 _OPERATOR = "deployment/torpor-operator"
 _PRINT = ("python3", "-c", "import time; print(time.time())")
@@ -46,11 +55,13 @@ Created = dict[str, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StartPair:
-    """Seconds from the creation to user code: of the pod of a task, and of the bare pod after it."""
+class StartRound:
+    """Seconds from the creation to user code: of the pod of a task, and of the bare pods after it."""
 
     task: float
     bare: float
+    token: float
+    """Of the bare pod with the token of its ServiceAccount."""
 
 
 def main() -> None:
@@ -58,21 +69,24 @@ def main() -> None:
     parser = program.parser(__doc__)
     parser.add_argument("--rounds", type=int, default=15)
     given = parser.parse_args()
-    pairs, unsupported = asyncio.run(_measure(given.rounds))
+    rounds, unsupported = asyncio.run(_measure(given.rounds))
     for way, reason in unsupported.items():
         sys.stdout.write(f"{way} is not supported: {reason}\n")
-    figures = [figure for way, measured in pairs.items() for figure in _figures(way, measured)]
+    figures = [figure for way, measured in rounds.items() for figure in _figures(way, measured)]
     program.report(given, "start", figures, unsupported=unsupported)
 
 
-def _figures(way: str, pairs: Sequence[StartPair]) -> list[Figure]:
-    """The medians, `above` is that of the differences within pairs. On a busy machine the fastest pods show more."""
+def _figures(way: str, rounds: Sequence[StartRound]) -> list[Figure]:
+    """The medians; those above are of the differences within a round. On a busy machine the fastest pods show more."""
     values = {
-        "above": statistics.median(pair.task - pair.bare for pair in pairs),
-        "task": statistics.median(pair.task for pair in pairs),
-        "bare": statistics.median(pair.bare for pair in pairs),
-        "task_min": min(pair.task for pair in pairs),
-        "bare_min": min(pair.bare for pair in pairs),
+        "above": statistics.median(pods.task - pods.bare for pods in rounds),
+        "above_token": statistics.median(pods.task - pods.token for pods in rounds),
+        "task": statistics.median(pods.task for pods in rounds),
+        "bare": statistics.median(pods.bare for pods in rounds),
+        "token": statistics.median(pods.token for pods in rounds),
+        "task_min": min(pods.task for pods in rounds),
+        "bare_min": min(pods.bare for pods in rounds),
+        "token_min": min(pods.token for pods in rounds),
     }
     return [
         Figure(
@@ -81,27 +95,27 @@ def _figures(way: str, pairs: Sequence[StartPair]) -> list[Figure]:
             value=1000 * seconds,
             unit="ms",
             goal=f"{GOALS_MS[way]} ms" if name == "above" else "",
-            aside=f"{len(pairs)} pairs" if name == "above" else "",
+            aside=f"{len(rounds)} rounds" if name == "above" else "",
         )
         for name, seconds in values.items()
     ]
 
 
-async def _measure(rounds: int) -> tuple[dict[str, list[StartPair]], dict[str, str]]:
+async def _measure(count: int) -> tuple[dict[str, list[StartRound]], dict[str, str]]:
     python = await asyncio.to_thread(cluster.base_image)
     seen: Created = {}
     async with bench_cluster(list(images.ALL)) as on, new_events(on.api, PODS, NAMESPACE, partial(_note, seen)):
         await asyncio.to_thread(cluster.load, [python])
-        pairs: dict[str, list[StartPair]] = {IMAGE: []}
+        rounds: dict[str, list[StartRound]] = {IMAGE: []}
         unsupported: dict[str, str] = {}
-        pairs[IMAGE] = await _pairs(on, seen, rounds, images.WORKER.name, "Image")
+        rounds[IMAGE] = await _rounds(on, seen, count, images.WORKER.name, "Image")
         for way in (Injection.IMAGE_VOLUME, Injection.INIT_CONTAINER):
             if way is Injection.IMAGE_VOLUME and (reason := await _missing(on)):
                 unsupported[way] = reason
                 continue
             with _injection(on.kubectl, way):
-                pairs[way] = await _pairs(on, seen, rounds, python, "Inject")
-    return pairs, unsupported
+                rounds[way] = await _rounds(on, seen, count, python, "Inject")
+    return rounds, unsupported
 
 
 def _note(seen: Created, kind: str, body: Object, now: float) -> None:
@@ -118,15 +132,21 @@ async def _missing(on: BenchCluster) -> str:
     return "" if decision.image_volumes else decision.reason
 
 
-async def _pairs(on: BenchCluster, seen: Created, rounds: int, image: str, runtime: str) -> list[StartPair]:
+async def _rounds(on: BenchCluster, seen: Created, count: int, image: str, runtime: str) -> list[StartRound]:
     await _task(on, seen, image, runtime)  # the first reads the files of the image from the disk
     return [
-        StartPair(task=await _task(on, seen, image, runtime), bare=await _bare(on, seen, image)) for _ in range(rounds)
+        StartRound(
+            task=await _task(on, seen, image, runtime),
+            bare=await _bare(on, seen, image, token=False),
+            token=await _bare(on, seen, image, token=True),
+        )
+        for _ in range(count)
     ]
 
 
 async def _task(on: BenchCluster, seen: Created, image: str, runtime: str) -> float:
     spec = {"image": image, "runtime": runtime, "logs": "none", "tasks": [{"name": "it", "python": "time:time"}]}
+    await asyncio.sleep(random.random())
     workflow = await on.run(spec)
     listed = await on.api.list(
         TASKRUNS, NAMESPACE, label_selector=f"{constants.LABEL_WORKFLOW}={workflow.metadata.name}"
@@ -137,8 +157,9 @@ async def _task(on: BenchCluster, seen: Created, image: str, runtime: str) -> fl
     return float(json.loads(run.status.result or "")) - began
 
 
-async def _bare(on: BenchCluster, seen: Created, image: str) -> float:
-    name = await on.start_bare_pod(image, *_PRINT)
+async def _bare(on: BenchCluster, seen: Created, image: str, *, token: bool) -> float:
+    await asyncio.sleep(random.random())
+    name = await on.start_bare_pod(image, *_PRINT, token=token)
     await on.pod_succeeded(name)
     log = await on.api.read(PODS.path(NAMESPACE, name, "log"))
     await on.api.delete(PODS, NAMESPACE, name)

@@ -38,10 +38,13 @@ class BenchCluster:
         await self.api.create(WORKFLOWS, NAMESPACE, workflow(name, spec))
         return name
 
-    async def start_bare_pod(self, image: str, *command: str) -> str:
-        """Create a pod that runs a command and nothing of Torpor, and return its name."""
+    async def start_bare_pod(self, image: str, *command: str, token: bool = False) -> str:
+        """Create a pod that runs a command and nothing of Torpor, and return its name.
+
+        With `token` it has the volume that Kubernetes adds to a pod by default: the token of its ServiceAccount.
+        """
         name = f"bare-{secrets.token_hex(4)}"
-        await self.api.create(PODS, NAMESPACE, _bare_pod(name, image, command))
+        await self.api.create(PODS, NAMESPACE, _bare_pod(name, image, command, token=token))
         return name
 
     async def pod_succeeded(self, name: str) -> None:
@@ -86,7 +89,7 @@ async def bench_cluster(images: list[Image]) -> AsyncIterator[BenchCluster]:
         yield BenchCluster(api=Api(transport, SystemClock()), kubectl=kubectl)
 
 
-def _bare_pod(name: str, image: str, command: Sequence[str]) -> dict[str, Any]:
+def _bare_pod(name: str, image: str, command: Sequence[str], *, token: bool) -> dict[str, Any]:
     security = {"runAsUser": 65532, "allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
     return {
         "apiVersion": "v1",
@@ -94,7 +97,7 @@ def _bare_pod(name: str, image: str, command: Sequence[str]) -> dict[str, Any]:
         "metadata": {"name": name, "namespace": NAMESPACE},
         "spec": {
             "restartPolicy": "Never",
-            "automountServiceAccountToken": False,
+            "automountServiceAccountToken": token,
             "enableServiceLinks": False,
             "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
             "containers": [{"name": "main", "image": image, "command": list(command), "securityContext": security}],
