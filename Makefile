@@ -42,7 +42,7 @@ demo: venv ## the first run: a cluster, Torpor in it, and a workflow that waits 
 test: venv $(if $(FILE),,ui-test) ## all tests but the long ones, in several processes; make test FILE=tests/unit runs a part
 	$(BIN)/pytest -n auto -m "not long" $(FILE)
 
-test-long: venv ## the long tests, which `make test` leaves out
+test-long: venv airflow-venv ## the long tests, which `make test` leaves out
 	$(BIN)/pytest -n auto -m long $(FILE)
 
 unit: venv ## the tests that need no cluster
