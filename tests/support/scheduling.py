@@ -30,6 +30,8 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "faults": ("integration/faults/",),
     # Chromium, and the page's server with a made-up cluster.
     "browser": ("browser/",),
+    # One pool of triggerers, which the last test of a process removes.
+    "airflow": ("e2e/airflow/",),
     # One namespace with some fifty runs, which these tests read.
     "concurrent runs": ("e2e/test_bad_input", "e2e/test_good_runs"),
 }
@@ -46,6 +48,7 @@ ORDER: Sequence[str] = (
     # These compute, while the groups above wait.
     "simulation/test_invariants",
     "concurrent runs",
+    "airflow",
     "e2e/",
     "integration/triggerer/",
     "integration/",
