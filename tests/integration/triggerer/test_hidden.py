@@ -10,7 +10,7 @@ import yaml
 from torpor import sealing
 from torpor.sealing import SealScope
 from torpor_wire import constants
-from torpor_wire.secret_ref import SecretRef
+from torpor_wire.secret_ref import ConfigMapRef, SecretRef
 
 pytestmark = pytest.mark.integration
 
@@ -31,11 +31,12 @@ def add_component(pool: Any) -> None:
         pool.server.apply(document)
 
 
-def let_read(pool: Any, account: str) -> None:
+def let_read(pool: Any, account: str, resource: str = "secrets") -> None:
     """Let an account of the namespace read the Secret, as the message of a denial says how to."""
-    head = {"apiVersion": f"{_GROUP}/v1", "metadata": {"name": f"read-db-{account}", "namespace": pool.namespace}}
-    rule = {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["db"], "verbs": ["get"]}
-    reference = {"apiGroup": _GROUP, "kind": "Role", "name": f"read-db-{account}"}
+    name = f"read-{resource}-db-{account}"
+    head = {"apiVersion": f"{_GROUP}/v1", "metadata": {"name": name, "namespace": pool.namespace}}
+    rule = {"apiGroups": [""], "resources": [resource], "resourceNames": ["db"], "verbs": ["get"]}
+    reference = {"apiGroup": _GROUP, "kind": "Role", "name": name}
     subject = {"kind": "ServiceAccount", "name": account, "namespace": pool.namespace}
     pool.server.apply({**head, "kind": "Role", "rules": [rule]})
     pool.server.apply({**head, "kind": "RoleBinding", "roleRef": reference, "subjects": [subject]})
@@ -97,6 +98,21 @@ def test_a_secret_is_never_visible_while_a_wait_uses_it_or_after_it_failed(empty
     assert (status.reason, status.log.count("***") > 2) == ("TriggerFailed", True)
     pool.until(lambda: bool(pool.events(name)), "there is an Event")
     assert "hunter2" not in seen(pool, name)
+
+
+def test_a_config_map_needs_the_same_two_rights(empty_pool: Any, tmp_path: Path) -> None:
+    pool = empty_pool
+    pool.start()
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "db"}, "data": {"region": "of-the-map"}}
+    pool.server.create("configmaps", pool.namespace, body).expect(201)
+    kwargs = {"given": ConfigMapRef("db", "region").written(), "then": "fires", "path": str(tmp_path)}
+    let_read(pool, "torpor-task")
+    denied = pool.ends(pool.deferred("shows", kwargs)).message
+    assert f"ServiceAccount torpor-task may not get ConfigMap db in namespace {pool.namespace}" in denied
+    let_read(pool, "torpor-task", "configmaps")
+    assert "the triggerer may not read ConfigMaps" in pool.ends(pool.deferred("shows", kwargs)).message
+    add_component(pool)
+    assert pool.ends(pool.deferred("shows", kwargs)).event == '{"echo":"of-the-map"}'
 
 
 def test_a_secret_that_comes_later_is_waited_for(empty_pool: Any, tmp_path: Path) -> None:
