@@ -17,6 +17,7 @@ from sample_backend import SampleBackend, WaitingBackend
 from torpor import Context
 from torpor.deferral import TaskDeferred
 from torpor_airflow import environment
+from torpor_airflow.connections import pool_lookups
 from torpor_airflow.connections.user_backend import BackendFailedError
 from torpor_airflow.operators import AirflowOperator
 from torpor_local.options import LocalRunOutcome
@@ -36,8 +37,9 @@ CONTEXT = Context(
 
 
 @pytest.fixture(autouse=True)
-def backends() -> Iterator[None]:
-    """Airflow keeps the backends that it has made."""
+def backends(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Airflow keeps the backends that it has made. The limit of an answer is not for a busy machine."""
+    monkeypatch.setattr(pool_lookups, "SECONDS_MAX", 600.0)
     yield
     clear_secrets_backends_cache()
 
@@ -71,6 +73,15 @@ async def test_a_backend_that_is_slow_holds_no_other_wait(tmp_path: Path, monkey
     sample_backend.use(monkeypatch, "WaitingBackend", connections={"web": WEB})
     outcome = await waits(tmp_path, wait("LookupTrigger"), wait("ReleasingTrigger"))
     assert outcome.results["lookuptrigger"]["host"] == "server.example.org"
+
+
+async def test_a_backend_that_does_not_answer_in_time_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool_lookups, "SECONDS_MAX", 0.1)
+    WaitingBackend.released.clear()
+    sample_backend.use(monkeypatch, "WaitingBackend", connections={"web": WEB})
+    outcome = await waits(tmp_path, wait("LookupTrigger"))
+    WaitingBackend.released.set()
+    assert "WaitingBackend failed for connection web: no answer within" in outcome.results["lookuptrigger"]["message"]
 
 
 def test_the_order_is_the_task_then_the_backend_then_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
