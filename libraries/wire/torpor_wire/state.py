@@ -141,6 +141,6 @@ def succeeded_condition(state: State, *, completed: str, reason: str | None, mes
         "type": CONDITION,
         "status": CONDITION_STATUS[state],
         "reason": reason or (Reason.SUCCEEDED if state is State.SUCCEEDED else state),
-        "message": text.printable(message or ""),
+        "message": text.printable(message) if message else "",
         "lastTransitionTime": completed,
     }
