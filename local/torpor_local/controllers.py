@@ -42,8 +42,9 @@ class SoleLeader:
         """Return True."""
         return True
 
-    async def run(self, lead: Loop) -> None:
+    async def run(self, lead: Loop, ready: Loop) -> None:
         """Lead."""
+        await ready()
         await lead()
 
 

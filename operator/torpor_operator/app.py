@@ -59,8 +59,8 @@ class LeaderElector(Protocol):
     def holds(self) -> bool:
         """Whether this replica may write now."""
 
-    async def run(self, lead: Loop) -> None:
-        """Run `lead` while this replica may write."""
+    async def run(self, lead: Loop, ready: Loop) -> None:
+        """Run `lead` while this replica may write, not before `ready` has returned."""
 
 
 class WatchWorkflows(Protocol):
@@ -205,8 +205,7 @@ class Operator:
 
     async def _compete(self) -> None:
         """Compete for the Lease with full caches: a replica that has them should lead, not one that has to list."""
-        await full_caches(self.context.cluster)
-        await self.leadership.run(self._lead)
+        await self.leadership.run(self._lead, ready=lambda: full_caches(self.context.cluster))
 
     async def _lead(self) -> None:
         """Reconcile until cancelled. Then wait for running writes, so that the next leader's lists contain them."""

@@ -186,7 +186,7 @@ class Settings(ProcessSettings):
         description="TaskRuns or pods up to which a new leader lists all of them again; of more it reads what has "
         "changed, which takes one to three seconds for any number",
     )
-    lease_duration: int = Field(default=15, description="seconds until another replica replaces a silent leader")
+    lease_duration: int = Field(default=12, description="seconds until another replica replaces a silent leader")
     hang_cpu: float = Field(
         default=10.0,
         ge=0.0,

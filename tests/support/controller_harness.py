@@ -53,7 +53,8 @@ class Leader:
     def holds(self) -> bool:
         return self._is_leader()
 
-    async def run(self, lead: Loop) -> None:
+    async def run(self, lead: Loop, ready: Loop) -> None:
+        await ready()
         await lead()
 
 

@@ -20,7 +20,7 @@ from torpor_kubernetes.client.resources import LEASES
 T = TypeVar("T")
 
 RENEW = 1 / 3
-RETRY = 1 / 8
+RETRY = 1 / 16
 GIVE_UP = 2 / 3
 
 log = logging.getLogger(__name__)
@@ -150,6 +150,10 @@ Renewals = Callable[[Api], Coroutine[Any, Any, Never]]
 """Renews a Lease with a client, until it is lost."""
 
 
+async def at_once() -> None:
+    """Ready without a wait."""
+
+
 class Leadership:
     """Runs a coroutine while it holds a Lease.
 
@@ -176,12 +180,19 @@ class Leadership:
         """Return whether the Lease is held, by the local clock alone."""
         return self._clock.monotonic() < self._until
 
-    async def run(self, lead: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    async def run(
+        self, lead: Callable[[], Coroutine[Any, Any, T]], ready: Callable[[], Coroutine[Any, Any, Any]] = at_once
+    ) -> T:
         """Wait for the Lease, run `lead` while renewing it, and release it.
 
-        Raises `LeaseLost`, and cancels `lead`, if the Lease is lost.
+        It takes the Lease only when `ready` has returned, and observes it meanwhile, so the expiry of a holder that was
+        killed is not counted from then. Raises `LeaseLost`, and cancels `lead`, if the Lease is lost.
         """
-        await self._acquire()
+        preparing = asyncio.create_task(ready())
+        try:
+            await self._acquire(preparing)
+        finally:
+            preparing.cancel()
         log.info("%s holds the lease %s", self._config.identity, self._config.name)
         leading, keeping = asyncio.create_task(lead()), asyncio.create_task(self._run_renewals(self._keep))
         try:
@@ -195,7 +206,7 @@ class Leadership:
             await asyncio.gather(leading, keeping, return_exceptions=True)
             await self._release()
 
-    async def _acquire(self) -> None:
+    async def _acquire(self, preparing: asyncio.Task[Any]) -> None:
         seen: ObservedLease | None = None
         while True:
             started = self._clock.monotonic()
@@ -204,7 +215,8 @@ class Leadership:
                 # The time of the response, because the Lease may have been written while the request was in flight.
                 now = self._clock.monotonic()
                 seen = observe(seen, lease, now) if lease else None
-                if seen is None or may_acquire(seen, self._config.identity, now):
+                if preparing.done() and (seen is None or may_acquire(seen, self._config.identity, now)):
+                    preparing.result()
                     await acquire(self._api, self._config, lease)
                     self._until = started + self._config.duration * GIVE_UP
                 if self.holds():
@@ -213,7 +225,18 @@ class Leadership:
                 log.debug("another process took the lease %s first", self._config.name)
             except errors.ApiError as error:
                 log.warning("cannot take the lease %s: %s", self._config.name, error.message)
-            await self._clock.sleep(self._pause(seen))
+            await self._sleep(self._pause(seen), preparing)
+
+    async def _sleep(self, seconds: float, preparing: asyncio.Task[Any]) -> None:
+        """Sleep, at most until `preparing` has ended."""
+        if preparing.done():
+            await self._clock.sleep(seconds)
+            return
+        sleeping = asyncio.create_task(self._clock.sleep(seconds))
+        try:
+            await asyncio.wait((sleeping, preparing), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            sleeping.cancel()
 
     def _pause(self, seen: ObservedLease | None) -> float:
         """Return the seconds until the next try: at most until the Lease expires."""
@@ -237,7 +260,7 @@ class Leadership:
             except (errors.LostRace, errors.NotFound) as exc:
                 raise self._lost("another process holds it, or it was deleted") from exc
             except (errors.ApiError, TimeoutError) as exc:
-                pause = RETRY / 2
+                pause = RETRY
                 log.warning("cannot renew the lease %s: %s", self._config.name, exc)
 
     def _lost(self, why: str) -> LeaseLost:

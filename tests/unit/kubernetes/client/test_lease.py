@@ -1,8 +1,8 @@
 """Leases: one holder at a time, however clocks, networks and holders fail."""
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any, Never
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, Never, TypeAlias
 
 import pytest
 from torpor_kubernetes.client import lease
@@ -26,13 +26,16 @@ def lease_config(identity: str) -> lease.LeaseConfig:
     return lease.LeaseConfig(namespace="ns", name="leader", identity=identity, duration=15, labels={"part": "operator"})
 
 
+Ready: TypeAlias = Callable[[], Coroutine[Any, Any, Any]]
+
+
 class LeaseCandidate:
     """Leads for ever once it may, and says when."""
 
-    def __init__(self, fake: FakeApi, clock: VirtualClock, identity: str, jitter: float = 0.5) -> None:
+    def __init__(self, fake: FakeApi, clock: VirtualClock, identity: str, jitter: float = 0.5, ready: Ready = lease.at_once) -> None:
         self.leading = False
         self.leadership = lease.Leadership(Api(fake, clock, jitter=lambda: jitter), lease_config(identity))
-        self.task = asyncio.create_task(self.leadership.run(self._lead))
+        self.task = asyncio.create_task(self.leadership.run(self._lead, ready))
 
     async def _lead(self) -> Never:
         self.leading = True
@@ -84,6 +87,34 @@ async def test_a_silent_leader_is_replaced_as_soon_as_its_lease_has_expired(fake
         await clock.advance(seconds)
         early.append(second.leading)
     assert early == [False, True]
+    await second.stop()
+
+
+async def test_a_lease_expires_while_a_replica_prepares(fake: FakeApi, clock: VirtualClock) -> None:
+    held = {"holderIdentity": "killed", "leaseDurationSeconds": 15, "renewTime": "2026-11-20T08:00:00.000000Z"}
+    fake.put(LEASES, {"metadata": {"name": "leader", "namespace": "ns"}, "spec": held})
+    prepared = asyncio.Event()
+
+    async def ready() -> None:
+        await prepared.wait()
+
+    second = LeaseCandidate(fake, clock, "second", jitter=0.2, ready=ready)
+    await clock.advance(20)
+    assert not second.leading
+    prepared.set()
+    await settle()
+    assert second.leading
+    await second.stop()
+
+
+async def test_a_replica_that_prepares_leaves_its_own_lease_to_others(fake: FakeApi, clock: VirtualClock) -> None:
+    held = {"holderIdentity": "first", "leaseDurationSeconds": 15, "renewTime": "2026-11-20T08:00:00.000000Z"}
+    fake.put(LEASES, {"metadata": {"name": "leader", "namespace": "ns"}, "spec": held})
+    first = LeaseCandidate(fake, clock, "first", ready=asyncio.Event().wait)
+    second = LeaseCandidate(fake, clock, "second")
+    await clock.advance(20)
+    assert (first.leading, second.leading) == (False, True)
+    await first.stop()
     await second.stop()
 
 
