@@ -139,7 +139,8 @@ def open_ticks(state: ScheduleState, now: float) -> dict[str, list[float]]:
     for source in state.spec["sources"]:
         if "cron" not in source or source["name"] in state.touched:
             continue
-        begin = state.begin.get(source["name"], state.created)
+        # The cursor of an edit is by the operator's clock, which may be slow.
+        begin = max(state.begin.get(source["name"], state.created), state.edited(source["name"]))
         due = [tick for tick in schedule_state.ticks(source) if begin < tick < now - _CLOCKS - 5.0]
         unaccounted[source["name"]] = [
             tick - EPOCH for tick in due if tick not in state.accounted.get(source["name"], ())

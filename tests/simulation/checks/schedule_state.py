@@ -55,6 +55,7 @@ class ScheduleState:
     status: Object = field(default_factory=dict)
     fired: dict[EventKey, FiredEvent] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)  # sources whose TaskRun a person has deleted
+    crons: dict[str, str] = field(default_factory=dict)  # by source: its expression as the status knows it
     begin: dict[str, float] = field(default_factory=dict)  # by source: its ticks count after this time
     accounted: dict[str, set[float]] = field(default_factory=dict)  # by source: ticks with an outcome
     deleting: bool = False
@@ -64,6 +65,16 @@ class ScheduleState:
     def source(self, name: str) -> Object | None:
         """A source of the present spec."""
         return next((source for source in self.spec["sources"] if source["name"] == name), None)
+
+    def edited(self, name: str) -> float:
+        """When the present expression of a source was applied, in seconds since the epoch."""
+        applied = self.specs[-1][0]
+        for moment, spec in reversed(self.specs):
+            source = next((source for source in spec["sources"] if source["name"] == name), {})
+            if source.get("cron") != (self.source(name) or {}).get("cron"):
+                break
+            applied = moment
+        return EPOCH + applied
 
     def recent(self, now: float) -> list[Object]:
         """The specs that a leader may act on."""

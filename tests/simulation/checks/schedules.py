@@ -109,20 +109,25 @@ class ScheduleChecker:
         if status.get("suspended") and not state.status.get("suspended"):
             state.suspensions.append([now, float("inf") if spec.get("suspend") else now])
         if status != state.status:
-            self._reset(state, status)
+            self._reset(state, status, after["metadata"]["generation"])
             has_run = partial(self._runs.has_run, uid)
             commit = schedule_events.Commit(state=state, status=status, now=now, has_run=has_run)
             schedule_events.status_changed(commit, self._expect)
 
-    def _reset(self, state: ScheduleState, status: Object) -> None:
-        """Ticks count after a resumption and after an edit of the expression."""
+    def _reset(self, state: ScheduleState, status: Object, generation: int) -> None:
+        """Ticks count after a resumption and after an edit of the expression, which may come with the last event."""
         former = state.sources_status()
         counted = state.status.get("missed") != status.get("missed")
         for name, after in schedule_state.by_name(status).items():
-            before = former.get(name) or {}
-            moved = after.get("cursor") != before.get("cursor") and after.get("handled") == before.get("handled")
-            source = state.source(name)
-            if moved and not counted and source is not None and "cron" in source:
+            before, source = former.get(name) or {}, state.source(name)
+            if source is None or "cron" not in source:
+                continue
+            is_edited = False
+            if status.get("observedGeneration") == generation:
+                is_edited = state.crons.get(name, source["cron"]) != source["cron"]
+                state.crons[name] = source["cron"]
+            moved = after.get("cursor") != before.get("cursor")
+            if moved and not counted and (is_edited or after.get("handled") == before.get("handled")):
                 state.begin[name] = schedule_state.epoch(after["cursor"])
 
     def _source(self, writer: Process, entry: ObjectChange, uid: str) -> None:
