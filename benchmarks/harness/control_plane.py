@@ -62,13 +62,13 @@ class ControlPlane:
 
 
 @contextmanager
-def started(*, scheduler: bool = False, profiled: bool = False) -> Iterator[Path]:
+def started(*, scheduler: bool = False, profiled: bool = False, feature_gates: str = "") -> Iterator[Path]:
     """The state folder of a control plane without anything of Torpor's."""
     with tempfile.TemporaryDirectory(prefix="torpor-bench-", ignore_cleanup_errors=True) as folder:
         state = Path(folder).resolve()
         with reaper.guard(state):
             try:
-                control_plane.start(state, scheduler=scheduler, profiled=profiled)
+                control_plane.start(state, scheduler=scheduler, profiled=profiled, feature_gates=feature_gates)
                 yield state
             finally:
                 control_plane.stop(state)
@@ -76,10 +76,10 @@ def started(*, scheduler: bool = False, profiled: bool = False) -> Iterator[Path
 
 @asynccontextmanager
 async def open_plane(
-    *, nodes: int = 10, profiled: bool = False, logs: Path | None = None
+    *, nodes: int = 10, profiled: bool = False, feature_gates: str = "", logs: Path | None = None
 ) -> AsyncIterator[ControlPlane]:
     """A control plane with simulated nodes, and with a scheduler if there are any. `logs`: a folder that stays."""
-    with started(scheduler=nodes > 0, profiled=profiled) as state:
+    with started(scheduler=nodes > 0, profiled=profiled, feature_gates=feature_gates) as state:
         ports = json.loads((state / "plan.json").read_text())["ports"]
         servers = {name: daemon.find(name, folder=state) for name in _SERVERS}
         admin = Kubectl(state / "kubeconfig", kubectl.ensure())

@@ -34,7 +34,8 @@ _BINDINGS = "validatingadmissionpolicybindings"
 _OF_WORKFLOWS = ("torpor-bounds", "torpor-workflow")
 """The policies that evaluate a plain Workflow. A match condition excludes it from the others."""
 _GRACE = 8.0
-"""Seconds until the API server has compiled the policies again after a binding was deleted or created."""
+"""Seconds until the API server has compiled policies and schemas again after a change of a binding or a kind."""
+_CRD = "taskruns.torpor.dev"
 _CLAIM = transitions.Claim(pod="pod", pod_uid="4f0b7c1e-0000-4000-8000-000000000000", nonce="operator")
 Send = Callable[[Object], Awaitable[Object]]
 
@@ -44,8 +45,9 @@ def main() -> int:
     parser = program.parser(__doc__)
     parser.add_argument("--requests", type=int, default=200, help="of each form in each round")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--feature-gates", default="", help="of the API server, such as CBORServingAndStorage=true")
     given = parser.parse_args()
-    taken = asyncio.run(_measure(given.requests, given.rounds))
+    taken = asyncio.run(_measure(given.requests, given.rounds, given.feature_gates))
     figures = [
         Figure(name=name, what=f"{name}; rounds {_range(each)}", value=statistics.median(each), unit="ms of CPU")
         for name, each in taken.items()
@@ -58,10 +60,10 @@ def _range(each: Sequence[float]) -> str:
     return f"{min(each):.2f} to {max(each):.2f}"
 
 
-async def _measure(requests: int, rounds: int) -> Mapping[str, Sequence[float]]:
+async def _measure(requests: int, rounds: int, feature_gates: str) -> Mapping[str, Sequence[float]]:
     """Milliseconds of CPU of the API server for a request, in each round, by form."""
     taken: dict[str, list[float]] = {}
-    async with open_plane(nodes=0) as plane:
+    async with open_plane(nodes=0, feature_gates=feature_gates) as plane:
         bench = _RequestBench(plane, requests)
         for _ in range(rounds):
             for name, cost in [*await bench.creations(), *await bench.claims()]:
@@ -100,6 +102,12 @@ class _RequestBench:
         async with self._without(*self._policies()):
             bare = await self._new_taskruns()
             taken.append(("claim by JSON Patch, without policies", await self._cost(bare, self._json_patch)))
+            cost = await self._cost(await self._new_taskruns(), self._merge_patch)
+            taken.append(("claim by JSON Merge Patch, without policies", cost))
+            bare = await self._new_taskruns()
+            async with self._without_status_defaults():  # a JSON Patch and the policies read values that are defaults
+                cost = await self._cost(bare, self._merge_patch)
+            taken.append(("claim by JSON Merge Patch, without policies and defaults of the status", cost))
             bare = [await self._forget_managers(taskrun) for taskrun in await self._new_taskruns()]
             cost = await self._cost(bare, self._json_patch)
             taken.append(("claim by JSON Patch, without policies and managedFields", cost))
@@ -162,6 +170,31 @@ class _RequestBench:
         finally:
             self._plane.admin.run("create", "-f", saved)
             await asyncio.sleep(_GRACE)
+
+    @asynccontextmanager
+    async def _without_status_defaults(self) -> AsyncIterator[None]:
+        """Let the schema of TaskRuns default no field of the status."""
+        saved: Object = json.loads(self._plane.admin.run("get", "crd", _CRD, "-o", "json"))
+        changed: Object = json.loads(json.dumps(saved))
+        for version in changed["spec"]["versions"]:
+            _drop_defaults(version["schema"]["openAPIV3Schema"]["properties"]["status"])
+        await self._set_versions(changed)
+        try:
+            yield
+        finally:
+            await self._set_versions(saved)
+
+    async def _set_versions(self, crd: Object) -> None:
+        ops = [{"op": "replace", "path": "/spec/versions", "value": crd["spec"]["versions"]}]
+        self._plane.admin.run("patch", "crd", _CRD, "--type=json", "-p", json.dumps(ops))
+        await asyncio.sleep(_GRACE)
+
+
+def _drop_defaults(schema: Object) -> None:
+    schema.pop("default", None)
+    for part in (*schema.get("properties", {}).values(), schema.get("items"), schema.get("additionalProperties")):
+        if isinstance(part, dict):
+            _drop_defaults(part)
 
 
 def _claim(taskrun: Object) -> transitions.Patch:

@@ -52,6 +52,7 @@ class ControlPlanePlan:
     scheduler: bool
     emulated: str | None
     profiled: bool
+    feature_gates: str
     ports: Ports
 
     @property
@@ -70,11 +71,19 @@ def default_state() -> Path:
     return cache.folder("control-plane")
 
 
-def start(state: Path, *, scheduler: bool = False, emulated: str | None = None, profiled: bool = False) -> Path:
+def start(
+    state: Path,
+    *,
+    scheduler: bool = False,
+    emulated: str | None = None,
+    profiled: bool = False,
+    feature_gates: str = "",
+) -> Path:
     """Start a control plane in the state folder, or keep a healthy one; return the path of its kubeconfig.
 
     `emulated` is an older version of Kubernetes, such as 1.33, whose features and CEL the API server offers.
     `profiled`: API server and etcd serve CPU profiles. Those of the API server say which request a sample is for.
+    `feature_gates`: those of the API server, such as `CBORServingAndStorage=true`.
     """
     if not Path("/proc/self/stat").exists():
         raise NothingWorksError("A control plane of plain processes needs Linux; set TORPOR_KUBECONFIG or use Docker.")
@@ -87,6 +96,7 @@ def start(state: Path, *, scheduler: bool = False, emulated: str | None = None, 
         scheduler=scheduler,
         emulated=emulated,
         profiled=profiled,
+        feature_gates=feature_gates,
         ports=_free_ports(),
     )
     with cache.lock(state / "lock"):
@@ -169,6 +179,7 @@ def _arguments(state: Path, plan: ControlPlanePlan, keys: pki.Pki, config: Path)
             "--allow-privileged=false",
             f"--profiling={str(plan.profiled).lower()}",
             *([f"--emulated-version={plan.emulated}"] if plan.emulated else []),
+            *([f"--feature-gates={plan.feature_gates}"] if plan.feature_gates else []),
         ],
         CONTROLLERS: [
             f"--kubeconfig={config}",
