@@ -70,8 +70,8 @@ class ScheduleState:
         """When the present expression of a source was applied, in seconds since the epoch."""
         applied = self.specs[-1][0]
         for moment, spec in reversed(self.specs):
-            source = next((source for source in spec["sources"] if source["name"] == name), {})
-            if source.get("cron") != (self.source(name) or {}).get("cron"):
+            former: Object | None = next((each for each in spec["sources"] if each["name"] == name), None)
+            if (former or {}).get("cron") != (self.source(name) or {}).get("cron"):
                 break
             applied = moment
         return EPOCH + applied

@@ -100,10 +100,10 @@ async def test_a_lease_expires_while_a_replica_prepares(fake: FakeApi, clock: Vi
 
     second = LeaseCandidate(fake, clock, "second", jitter=0.2, ready=ready)
     await clock.advance(20)
-    assert not second.leading
+    before = second.leading
     prepared.set()
     await settle()
-    assert second.leading
+    assert (before, second.leading) == (False, True)
     await second.stop()
 
 
