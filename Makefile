@@ -22,7 +22,7 @@ CODE := libraries crds operator triggerer archive cli worker-image local ui/torp
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help airflow-venv airflow-test airflow-course airflow-families airflow-families-memory airflow-wheel-test airflow-examples airflow-kind airflow-real airflow-triggers bench-airflow bench-airflow-start tools faults soak upgrade-test upgrade-test-cluster try version wheels wheel-test release-check release-lock release-images release-push release-sign release-verify release-files release-compare release-login release-publish docs-version audit demo docs prose test test-long ui ui-test venv fmt lint type unit integration kueue kueue-cluster attacks fuzz e2e generate verify bench bench-attacks \
-	bench-archive bench-argo bench-chain bench-child-runs bench-cli bench-failover bench-guard bench-install bench-logs bench-metrics bench-objects bench-reduce bench-requests bench-run bench-scale bench-schedules bench-sensors bench-start bench-startup \
+	bench-archive bench-argo bench-chain bench-child-runs bench-cli bench-failover bench-guard bench-install bench-logs bench-metrics bench-objects bench-operators bench-reduce bench-requests bench-run bench-scale bench-schedules bench-sensors bench-start bench-startup \
 	bench-files bench-structure bench-triggerer bench-ui bench-ui-browser bench-views bench-workflow bench-writes mutants cli chart images runtime-folder manifest sbom uninstall load cluster kubeconfig \
 	cluster-down control-plane \
 	control-plane-down
@@ -284,6 +284,9 @@ bench-logs: venv ## logs that the archive keeps a second, and its memory, while 
 
 bench-metrics: venv ## CPU of the operator for a fan-out, unobserved, and with its metrics read and its spans sent
 	$(BIN)/python -m benchmarks.workflow.observed $(BENCH)
+
+bench-operators: venv ## CPU and memory of one operator, of a leader with a standby, and of two installations: docs/design/figures/operators.json
+	$(BIN)/python -m benchmarks.workflow.operators $(BENCH)
 
 bench-objects: venv ## memory and idle CPU of operator and triggerers while 5,000 object tasks wait: docs/design/figures/objects.json
 	$(BIN)/python -m benchmarks.triggerer.objects $(BENCH)

@@ -32,7 +32,9 @@ Ready: TypeAlias = Callable[[], Coroutine[Any, Any, Any]]
 class LeaseCandidate:
     """Leads for ever once it may, and says when."""
 
-    def __init__(self, fake: FakeApi, clock: VirtualClock, identity: str, jitter: float = 0.5, ready: Ready = lease.at_once) -> None:
+    def __init__(
+        self, fake: FakeApi, clock: VirtualClock, identity: str, jitter: float = 0.5, ready: Ready = lease.at_once
+    ) -> None:
         self.leading = False
         self.leadership = lease.Leadership(Api(fake, clock, jitter=lambda: jitter), lease_config(identity))
         self.task = asyncio.create_task(self.leadership.run(self._lead, ready))
