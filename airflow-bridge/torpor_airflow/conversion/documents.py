@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from torpor_airflow.conversion import asset_events, mapping, names, params, schedule, tasks
+from torpor_airflow.conversion import asset_events, limits, mapping, names, params, schedule, tasks
 from torpor_airflow.conversion.finding import ConversionFinding
 from torpor_airflow.conversion.replacements import KnownDag, OtherDags
 from torpor_airflow.conversion.schedule import AssetProducer, Producers
@@ -12,6 +12,8 @@ from torpor_airflow.conversion.schedule import AssetProducer, Producers
 API_VERSION = "torpor.dev/v1alpha1"
 PYTHON = "torpor_airflow.operators:AirflowOperator"
 _DAG_CALLBACKS = ("on_success_callback", "on_failure_callback", "deadline")
+_PARALLELISM_MAX = 10_000
+_DESCRIPTION_MAX = 4096
 _NO_DAGS: Mapping[str, KnownDag] = {}
 
 
@@ -82,7 +84,7 @@ def convert(
         declared = [*declared, {"name": asset_events.PARAM, "type": "array", "default": []}]
     spec: dict[str, Any] = {"params": declared, "workflow": workflow}
     if dag.description:
-        spec = {"description": str(dag.description)[:4096], **spec}
+        spec = {"description": str(dag.description)[:_DESCRIPTION_MAX], **spec}
     documents = [_document("WorkflowTemplate", name, spec)]
     findings += [ConversionFinding(subject=dag.dag_id, text=text) for text in planned.losses]
     findings += [ConversionFinding(subject=dag.dag_id, text=text, is_loss=False) for text in planned.notes]
@@ -119,9 +121,9 @@ def _workflow(  # noqa: PLR0913 - what a template is made of
     if target.connections:
         workflow["defaults"] = {"pod": {"env": [*_variables(target.connections)]}}
     if dag.max_active_tasks:
-        workflow["parallelism"] = min(int(dag.max_active_tasks), 10_000)
+        workflow["parallelism"] = min(int(dag.max_active_tasks), _PARALLELISM_MAX)
     if dag.dagrun_timeout is not None:
-        workflow["timeout"] = tasks.duration(dag.dagrun_timeout)
+        workflow["timeout"] = limits.duration(dag.dagrun_timeout)
     converted = converter.convert()
     try:
         groups = converter.groups()
@@ -165,6 +167,15 @@ def _dag_findings(dag: Any) -> Iterator[ConversionFinding]:
     for name in _DAG_CALLBACKS:
         if getattr(dag, name, None):
             yield ConversionFinding(subject=dag.dag_id, text=f"argument {name} of the DAG: write a hook, or notify")
+    if dag.allowed_run_types:
+        text = "argument allowed_run_types of the DAG: whoever may create Workflows starts a run by hand"
+        yield ConversionFinding(subject=dag.dag_id, text=text)
+    if (dag.max_active_tasks or 0) > _PARALLELISM_MAX:
+        text = f"max_active_tasks {dag.max_active_tasks}: at most {_PARALLELISM_MAX}"
+        yield ConversionFinding(subject=dag.dag_id, text=text, is_loss=False)
+    if len(str(dag.description or "")) > _DESCRIPTION_MAX:
+        text = f"description: the first {_DESCRIPTION_MAX} characters"
+        yield ConversionFinding(subject=dag.dag_id, text=text, is_loss=False)
     if dag.fail_fast:
         yield ConversionFinding(subject=dag.dag_id, text="argument fail_fast of the DAG")
     if dag.tags:

@@ -4,12 +4,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from torpor_airflow.conversion import names, operator_kind
+from torpor_airflow.conversion import limits, names, operator_kind
 from torpor_airflow.conversion.schedule import DagTicks
 
 _NOTHING: Mapping[str, Any] = {"trigger": {"class": "duration", "kwargs": {"duration": "0s"}}, "result": "null"}
 _HITL = ("HITLOperator", "ApprovalOperator", "HITLEntryOperator", "HITLBranchOperator")
 _OTHER_DATES = ("execution_delta", "execution_date_fn")
+_QUESTION_MAX = 1024
+_DEFAULT_POOL = "default_pool"
+_NO_SLOT = "a task without a pod takes no slot"
+_NO_CODE = "it limits code that Torpor does not run"
 _ONLY_OPTION = ["OK"]
 """The option of an operator that has no choice: the approval itself says so."""
 _RESULT = (
@@ -118,7 +122,7 @@ def _run(operator: Any) -> TaskBody:
     if conf is not None and (not isinstance(conf, Mapping) or _is_template(conf)):
         losses.append("a template in conf; write run.params.conf")
         conf = None
-    losses.extend(f"argument {name}" for name in _lost_of_run(operator))
+    losses.extend(f"argument {name}" for name in (*_lost_of_run(operator), *_lost_of_its_task(operator)))
     run: dict[str, Any] = {"templateRef": {"name": names.object_name(str(target))}}
     notes = []
     if operator.trigger_run_id and not _is_template(operator.trigger_run_id):
@@ -128,6 +132,10 @@ def _run(operator: Any) -> TaskBody:
         run["params"] = {"conf": dict(conf)}
     if not operator.wait_for_completion:
         run["wait"] = False
+    elif operator.execution_timeout is not None and not operator.deferrable:
+        run["timeout"] = limits.duration(operator.execution_timeout)
+        notes.append("execution_timeout: the run is cancelled after it")
+    notes.extend(_notes_of_run(operator, run))
     return TaskBody(fields={"run": run}, losses=tuple(losses), notes=tuple(notes))
 
 
@@ -149,13 +157,39 @@ def _lost_of_run(operator: Any) -> Iterator[str]:
                 yield name
 
 
+def _lost_of_its_task(operator: Any) -> Iterator[str]:
+    """Yield what every operator may have, and a task with `run` does not."""
+    yield from (name for name in operator_kind.CALLBACKS if getattr(operator, name, None))
+    if operator.wait_for_completion and not operator.deferrable and operator.pool != _DEFAULT_POOL:
+        yield f"pool {operator.pool}: {_NO_SLOT}"
+
+
+def _notes_of_run(operator: Any, run: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what of a TriggerDagRunOperator only limits its code, which Torpor does not run."""
+    if operator.pool != _DEFAULT_POOL and (operator.deferrable or not operator.wait_for_completion):
+        yield f"pool {operator.pool}: {_NO_SLOT}"
+    if operator.execution_timeout is not None and "timeout" not in run:
+        yield f"execution_timeout: {_NO_CODE}"
+
+
+def _notes_of_approval(operator: Any, question: str) -> Iterator[str]:
+    """Yield what of a HITL operator only limits its code, and how much of its question is left."""
+    yield "torpor approve answers it"
+    if operator.pool != _DEFAULT_POOL:
+        yield f"pool {operator.pool}: {_NO_SLOT}"
+    if operator.execution_timeout is not None:
+        yield f"execution_timeout: {_NO_CODE}"
+    if len(question) > _QUESTION_MAX:
+        yield f"subject and body have {len(question)} characters: the question has the first {_QUESTION_MAX}"
+
+
 def _approval(operator: Any, downstream: Mapping[str, str]) -> TaskBody:
     """Return the approval for a HITL operator, whose result has the keys that Airflow's has."""
     losses = [f"a template in {name}" for name in ("subject", "body") if _is_template(getattr(operator, name))]
     losses += [f"argument {name}" for name in ("notifiers", *operator_kind.CALLBACKS) if getattr(operator, name, None)]
     is_approval = operator_kind.is_a(operator, "ApprovalOperator")
-    kwargs: dict[str, Any] = {"question": " ".join(str(each) for each in (operator.subject, operator.body) if each)}
-    kwargs["question"] = kwargs["question"][:1024].replace("${", "$${")
+    question = " ".join(str(each) for each in (operator.subject, operator.body) if each)
+    kwargs: dict[str, Any] = {"question": question[:_QUESTION_MAX].replace("${", "$${")}
     has_options = not is_approval and [*operator.options] != _ONLY_OPTION
     if has_options:
         kwargs |= {"options": [*operator.options]} | ({"multiple": True} if operator.multiple else {})
@@ -171,7 +205,7 @@ def _approval(operator: Any, downstream: Mapping[str, str]) -> TaskBody:
     if operator.response_timeout is not None:
         trigger["timeout"] = f"{operator.response_timeout.total_seconds():g}s"
     body = {"trigger": trigger, **_answer(operator, downstream, is_approval=is_approval, losses=losses)}
-    return TaskBody(fields=body, losses=tuple(losses), notes=("torpor approve answers it",))
+    return TaskBody(fields=body, losses=tuple(losses), notes=tuple(_notes_of_approval(operator, question)))
 
 
 def _answer(operator: Any, downstream: Mapping[str, str], *, is_approval: bool, losses: list[str]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ _CRON = {"CronTriggerTimetable", "CronDataIntervalTimetable", "CronPartitionTime
 _INTERVAL = {"DeltaTriggerTimetable", "DeltaDataIntervalTimetable"}
 _WITH_DATA_INTERVALS = {"CronDataIntervalTimetable", "DeltaDataIntervalTimetable"}
 _DAY = 86_400
+_RUNS_MAX = 1_000
 _END_OF_RUN = "workflow"
 LABEL_SCHEDULE = "torpor.dev/schedule"
 LABEL_DAG = "airflow-dag"
@@ -191,7 +192,9 @@ def _limits(found: DagSchedule, dag: Any) -> None:
         spec["missed"] = {"run": "All", "within": "90d"}
         found.notes.append("catchup: create a Backfill for the ticks before the Schedule exists")
     spec["concurrencyPolicy"] = "Queue"
-    spec["maxActive"] = max(1, min(int(dag.max_active_runs or 16), 1_000))
+    spec["maxActive"] = max(1, min(int(dag.max_active_runs or 16), _RUNS_MAX))
+    if (dag.max_active_runs or 0) > _RUNS_MAX:
+        found.notes.append(f"max_active_runs {dag.max_active_runs}: at most {_RUNS_MAX}")
     if dag.is_paused_upon_creation:
         spec["suspend"] = True
         found.notes.append("is_paused_upon_creation: remove suspend before you apply the Schedule again")

@@ -3,12 +3,11 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
 from torpor_wire.enums import TriggerRule
 
-from torpor_airflow.conversion import asset_events, context_use, mapping, operator_kind, outcomes, replacements
+from torpor_airflow.conversion import asset_events, context_use, limits, mapping, operator_kind, outcomes, replacements
 from torpor_airflow.conversion.finding import ConversionFinding
 from torpor_airflow.conversion.outcomes import DagNode
 from torpor_airflow.conversion.replacements import OtherDags
@@ -214,15 +213,16 @@ class TaskConverter:
         """Return retries and limits, and report those that have no counterpart."""
         fields: dict[str, Any] = {}
         if operator.retries:
-            fields["retries"] = retries(operator)
+            fields["retries"] = limits.retries(operator)
         pool = operator_kind.field(operator, "pool")
         if pool not in _DEFAULT_POOLS and has_pod:
             fields["pool"] = str(pool)[:40]
             self._lose(operator, f"pool {pool}: add it to the ConfigMap torpor-pools", is_loss=False)
-        active = operator_kind.field(operator, "max_active_tis_per_dagrun")
+        active = limits.max_active(operator)
         if active and ("group" in self._group(operator) or operator.is_mapped):
-            fields["maxActive"] = int(active)
+            fields["maxActive"] = active
         for text, is_loss in (
+            *limits.findings(operator),
             *_unused(operator, self._known_connections),
             *(context_use.findings(operator, gets_events=self._gets_events) if has_pod else ()),
         ):
@@ -237,28 +237,15 @@ def group_name(group: Any, names: Mapping[str, str]) -> str:
     return task_names([*names, f"{group.group_id}"])[group.group_id]
 
 
-def retries(operator: Any) -> dict[str, Any]:
-    """Return the field `retries`."""
-    factor = operator_kind.field(operator, "retry_exponential_backoff")
-    fields: dict[str, Any] = {"limit": min(int(operator.retries), 100), "delay": duration(operator.retry_delay)}
-    fields["backoff"] = max(1, min(10, round(2 if factor is True else float(factor or 1))))
-    longest = operator_kind.field(operator, "max_retry_delay")
-    if longest is not None:
-        fields["maxDelay"] = duration(longest)
-    return fields
-
-
-def duration(value: timedelta | float) -> str:
-    """Return a duration as text."""
-    seconds = value.total_seconds() if isinstance(value, timedelta) else float(value)
-    return f"{max(1, round(seconds))}s"
-
-
 def _unused(operator: Any, known_connections: Collection[str]) -> Iterator[tuple[str, bool]]:
     """Yield what of an operator has no counterpart, and whether that is a loss."""
     for name in _LOST:
         if operator_kind.field(operator, name):
             yield f"argument {name}", True
+    for name, counterpart in (("start_date", "notBefore"), ("end_date", "notAfter")):
+        own = operator_kind.field(operator, name)
+        if own is not None and own != getattr(operator.dag, name):
+            yield f"argument {name}: the Schedule has {counterpart} for all tasks", True
     if operator_kind.field(operator, "queue") not in _DEFAULT_QUEUES:
         yield f"queue {operator_kind.field(operator, 'queue')}: write pod, or queue for Kueue", True
     if (operator_kind.field(operator, "pool_slots") or 1) > 1:
