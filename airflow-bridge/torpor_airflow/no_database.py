@@ -14,14 +14,16 @@ from airflow import settings
 
 _SESSION_MODULE = "airflow.utils.session"
 _AUTHORS = ("airflow.providers.", "airflow.example_dags.")
-"""Packages of Airflow whose code is that of an operator or of a DAG."""
-_BETWEEN = ("airflow.", "torpor_airflow.", "contextlib.", "functools.", "sqlalchemy.")
+"""Packages of Airflow whose code is that of an operator, of a trigger or of a DAG."""
+_THREADS = ("asgiref.", "asyncio.", "concurrent.", "threading.")
+"""Packages that run a blocking function of a trigger in a thread."""
+_BETWEEN = ("airflow.", "torpor_airflow.", "contextlib.", "functools.", "sqlalchemy.", *_THREADS)
 """Packages whose frames lie between the database and the code that asks for it."""
 _ADVICE = "read it with a hook and a connection, or pass it as an argument, a param or an XCom"
 
 
 class DatabaseAccessError(RuntimeError):
-    """Code of an operator or of a DAG file asked for Airflow's database."""
+    """Code of an operator, of a trigger or of a DAG file asked for Airflow's database."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from typing import Any
 
 from airflow.triggers.base import BaseTrigger
 
+from torpor_airflow import no_database
 from torpor_airflow.triggers import pool_trigger
 from torpor_airflow.triggers.other_runs import run_triggers
 from torpor_airflow.triggers.pool_trigger import PoolTrigger
@@ -24,8 +25,10 @@ _WILD = {"**": r".+", "*": r"[^.]+"}
 def load_classes(rule: str) -> Mapping[str, type | BaseException]:
     """Return the class of each class path that the rule allows, or the error of its module or of the class.
 
-    `*` stands for one part of a path, `**` for any number. A triggerer calls it once, at its start.
+    `*` stands for one part of a path, `**` for any number. A triggerer calls it once, at its start. From then on, code
+    that asks for Airflow's database gets an error that names the call.
     """
+    no_database.install()
     pattern, found = _pattern(rule), dict[str, type | BaseException]()
     for module in sorted(_modules(rule)):
         try:
