@@ -186,7 +186,8 @@ class Leadership:
         """Wait for the Lease, run `lead` while renewing it, and release it.
 
         It takes the Lease only when `ready` has returned, and observes it meanwhile, so the expiry of a holder that was
-        killed is not counted from then. Raises `LeaseLost`, and cancels `lead`, if the Lease is lost.
+        killed is not counted from then. Raises what `ready` raises. Raises `LeaseLost`, and cancels `lead`, if the Lease
+        is lost.
         """
         preparing = asyncio.create_task(ready())
         try:
@@ -210,13 +211,15 @@ class Leadership:
         seen: ObservedLease | None = None
         while True:
             started = self._clock.monotonic()
+            if preparing.done():
+                preparing.result()
             try:
                 lease = await fetch(self._api, self._config)
                 # The time of the response, because the Lease may have been written while the request was in flight.
                 now = self._clock.monotonic()
                 seen = observe(seen, lease, now) if lease else None
-                if preparing.done() and (seen is None or may_acquire(seen, self._config.identity, now)):
-                    preparing.result()
+                is_prepared = preparing.done() and preparing.exception() is None
+                if is_prepared and (seen is None or may_acquire(seen, self._config.identity, now)):
                     await acquire(self._api, self._config, lease)
                     self._until = started + self._config.duration * GIVE_UP
                 if self.holds():

@@ -5,7 +5,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Never, TypeAlias
 
 import pytest
-from torpor_kubernetes.client import lease
+from torpor_kubernetes.client import errors, lease
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import LEASES
 
@@ -107,6 +107,18 @@ async def test_a_lease_expires_while_a_replica_prepares(fake: FakeApi, clock: Vi
     await settle()
     assert (before, second.leading) == (False, True)
     await second.stop()
+
+
+async def test_a_replica_that_cannot_prepare_ends_while_another_leads(fake: FakeApi, clock: VirtualClock) -> None:
+    async def ready() -> None:
+        raise errors.NotFound("no such kind")
+
+    first = LeaseCandidate(fake, clock, "first")
+    await settle()
+    second = LeaseCandidate(fake, clock, "second", ready=ready)
+    await clock.advance(5)
+    assert isinstance(second.task.exception(), errors.NotFound)
+    await first.stop()
 
 
 async def test_a_replica_that_prepares_leaves_its_own_lease_to_others(fake: FakeApi, clock: VirtualClock) -> None:
