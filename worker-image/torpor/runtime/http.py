@@ -80,11 +80,9 @@ class KeptConnection:
 
     def _opened(self) -> tuple[socket.socket, BinaryIO]:
         """Return the connection, a new one if the former cannot be used again."""
-        if self._socket is not None and self._file != _file_of(self._socket):
-            # User code closed the descriptor, as daemons close all, and the number may be that of another file now.
-            self._socket.detach()
-            self._socket = self._reader = None
-        if self._socket is not None and (time.monotonic() - self._used > _IDLE_S or _is_readable(self._socket)):
+        if self._socket is not None and (
+            self._is_foreign() or time.monotonic() - self._used > _IDLE_S or _is_readable(self._socket)
+        ):
             self.close()
         if self._socket is None or self._reader is None:
             self._socket = self._connect()
@@ -94,10 +92,16 @@ class KeptConnection:
 
     def close(self) -> None:
         """Close the connection. The next request opens a new one."""
+        if self._socket is not None and self._is_foreign():
+            self._socket.detach()
         for end in (self._reader, self._socket):
             if end is not None:
                 end.close()
         self._socket = self._reader = None
+
+    def _is_foreign(self) -> bool:
+        """Whether user code closed the descriptor, as daemons close all: the number may be that of another file now."""
+        return self._socket is not None and self._file != _file_of(self._socket)
 
 
 def _file_of(link: socket.socket) -> tuple[int, int] | None:

@@ -149,6 +149,22 @@ def test_a_descriptor_that_user_code_replaced_is_neither_written_nor_closed(
         os.close(replaced)
 
 
+def test_a_process_that_user_code_forked_closes_no_descriptor_of_its_own(
+    server: ScriptedByteServer, api: ConnectionTransport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.answers = [JSON + b"Content-Length: 2\r\n\r\n{}"] * 2
+    api("GET", "/a")
+    replaced = server.last_descriptor
+    with (tmp_path / "own").open("wb") as own:
+        os.dup2(own.fileno(), replaced)
+    monkeypatch.setattr("os.getpid", lambda: -1)
+    try:
+        assert api("GET", "/b") == ApiResponse(200, {})
+        assert os.fstat(replaced).st_ino == (tmp_path / "own").stat().st_ino
+    finally:
+        os.close(replaced)
+
+
 def test_an_answer_that_is_not_json_has_its_status_alone(server: ScriptedByteServer, api: ConnectionTransport) -> None:
     server.answers = [TEXT]
 
