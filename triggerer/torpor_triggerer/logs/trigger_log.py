@@ -59,10 +59,28 @@ class TriggerLogLine(NamedTuple):
     at: float = 0.0
 
 
+class _MergedSecrets(NamedTuple):
+    """The secrets of two logs. Each line is searched for them, so they are merged only after a change."""
+
+    own: redaction.Spellings
+    followed: redaction.Spellings
+    both: redaction.Spellings
+
+
 class WaitLog:
     """The last lines of one owner; takes no memory before the first."""
 
-    __slots__ = ("__weakref__", "_followed", "_lines", "_owner", "_secrets", "_since", "_trigger_log", "omitted")
+    __slots__ = (
+        "__weakref__",
+        "_followed",
+        "_lines",
+        "_merged",
+        "_owner",
+        "_secrets",
+        "_since",
+        "_trigger_log",
+        "omitted",
+    )
 
     def __init__(self, owner: LogOwner, trigger_log: "TriggerLog") -> None:
         self._owner = owner
@@ -70,6 +88,7 @@ class WaitLog:
         self._lines: deque[TriggerLogLine] | None = None
         self._secrets: redaction.Spellings = ()
         self._followed: WaitLog | None = None
+        self._merged: _MergedSecrets | None = None
         self._since = 0
         self.omitted = 0
         """Characters of earlier lines of its own that are not kept."""
@@ -126,7 +145,12 @@ class WaitLog:
     @property
     def secrets(self) -> redaction.Spellings:
         """What it redacts: its own secrets, and those that a trigger whose log it follows has found."""
-        return self._secrets if self._followed is None else redaction.merged(self._secrets, self._followed.secrets)
+        if self._followed is None:
+            return self._secrets
+        own, followed = self._secrets, self._followed.secrets
+        if self._merged is None or self._merged.own is not own or self._merged.followed is not followed:
+            self._merged = _MergedSecrets(own, followed, redaction.merged(own, followed))
+        return self._merged.both
 
     def _set(self, secrets: redaction.Spellings) -> None:
         self._secrets = secrets
