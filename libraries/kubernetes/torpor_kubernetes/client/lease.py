@@ -186,8 +186,8 @@ class Leadership:
         """Wait for the Lease, run `lead` while renewing it, and release it.
 
         It takes the Lease only when `ready` has returned, and observes it meanwhile, so the expiry of a holder that was
-        killed is not counted from then. Raises what `ready` raises. Raises `LeaseLost`, and cancels `lead`, if the Lease
-        is lost.
+        killed is not counted from then. Raises what `ready` raises. Raises `LeaseLost`, and cancels `lead`, if the
+        Lease is lost.
         """
         preparing = asyncio.create_task(ready())
         try:
