@@ -1,5 +1,6 @@
 """Operators for tests: each does one thing that an operator of Airflow may do."""
 
+import asyncio
 import os
 import signal
 import time
@@ -114,11 +115,24 @@ class StoppedOperator(BaseOperator):
         Path(self.marker).touch()
 
 
+class Unserializable:
+    """An object that no serializer knows."""
+
+
 class ObjectOperator(BaseOperator):
-    """Returns an object that no serializer knows."""
+    """Returns an object that no serializer knows, or pushes it with a key."""
+
+    def __init__(self, key: str = "", awaits: bool = False, within: bool = False, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.key = key
+        self.awaits = awaits
+        self.within = within
 
     def execute(self, context: Any) -> Any:
-        return object()
+        value = {"rows": [Unserializable()]} if self.within else Unserializable()
+        if self.awaits:
+            return asyncio.run(context["ti"].axcom_push(self.key, value))
+        return context["ti"].xcom_push(self.key, value) if self.key else value
 
 
 class DatabaseOperator(BaseOperator):

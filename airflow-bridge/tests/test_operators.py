@@ -218,7 +218,6 @@ def test_what_needs_airflow_itself_fails_with_its_name(name: str, text: str) -> 
         (sample("TemplatedOperator", {"text": "{{ nothing.here }}"}), "'nothing' is undefined"),
         (sample("TemplatedOperator", {"text": "{{ params.none }}"}), "none"),
         (sample("SecretsOperator"), "web"),
-        (sample("ObjectOperator"), "object"),
         (AirflowOperator(dag="no_such_module:etl", task="a"), "the import of no_such_module fails"),
         (
             AirflowOperator(dag="dag_shapes:none", task="a"),

@@ -1,6 +1,7 @@
 """XComs that a task reads: those of its own run only, and of a branch only what the branch chose."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torpor_airflow  # noqa: F401 - before Airflow
@@ -8,6 +9,7 @@ from converted import convert_text
 from test_local_run import run as run_file
 from test_operators import run, sample
 from torpor_airflow.operators.supervisor import UnsupportedRequestError
+from torpor_airflow.operators.xcom_errors import UnstorableXComError
 
 
 @pytest.mark.parametrize(
@@ -30,6 +32,49 @@ def test_the_xcom_of_another_run_is_refused(arguments: str, missing: str) -> Non
 def test_the_xcom_of_the_own_run_may_be_named(arguments: str) -> None:
     text = {"text": f"{{{{ ti.xcom_pull(task_ids='extract', {arguments}) }}}}"}
     assert run(sample("TemplatedOperator", text, xcom_extract=17)) == "17"
+
+
+@pytest.mark.parametrize(
+    ("given", "key", "kind"),
+    [
+        ({}, "return_value", "sample_operators.Unserializable"),
+        ({"key": "rows"}, "rows", "sample_operators.Unserializable"),
+        ({"key": "rows", "awaits": True}, "rows", "sample_operators.Unserializable"),
+        ({"key": "rows", "within": True}, "rows", "builtins.dict"),
+    ],
+)
+def test_an_xcom_that_cannot_be_stored_names_task_key_and_type(given: dict[str, Any], key: str, kind: str) -> None:
+    with pytest.raises(UnstorableXComError) as caught:
+        run(sample("ObjectOperator", given))
+    message = str(caught.value)
+    assert message.startswith(f"the XCom {key} of task load, of type {kind}, cannot be serialized: ")
+    assert "sample_operators.Unserializable'" in message  # of an object within, too
+
+
+OBJECTS = """
+from airflow.sdk import DAG, Asset, task
+
+with DAG("objects", schedule=None):
+    @task
+    def make(ti=None):
+        ti.xcom_push("further", [Asset("fares", uri="s3://lake/fares", extra={"rows": 4})])
+        return Asset("trips", uri="s3://lake/trips", extra={"rows": 3})
+
+    @task
+    def read(made, ti=None):
+        (further,) = ti.xcom_pull(task_ids="make", key="further")
+        return [f"{type(each).__name__} {each.uri} {each.extra['rows']}" for each in (made, further)]
+
+    read(make())
+"""
+
+
+async def test_an_object_of_airflow_is_one_in_the_task_that_reads_it(tmp_path: Path, python: str) -> None:
+    (tmp_path / "dag_of_objects.py").write_text(OBJECTS)
+    ended = await run_file(tmp_path, python, str(tmp_path / "dag_of_objects.py"), {})
+    assert ended.state == "Succeeded", ended
+    expected = ["Asset s3://lake/trips 3", "Asset s3://lake/fares 4"]
+    assert ended.xcoms["read"][-1]["return_value"] == expected
 
 
 BRANCHES = """

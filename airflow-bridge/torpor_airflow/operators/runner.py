@@ -17,7 +17,7 @@ from airflow.sdk.execution_time import comms, task_runner
 from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
 
 from torpor_airflow import no_database
-from torpor_airflow.operators import child_requests, hidden_texts
+from torpor_airflow.operators import child_requests, hidden_texts, xcom_errors
 from torpor_airflow.operators.supervisor import InProcessSupervisor
 
 
@@ -52,6 +52,7 @@ def run(instance: RuntimeTaskInstance, supervisor: InProcessSupervisor) -> Segme
         _supervised(supervisor),
         _own_signals(),
         hidden_texts.redacted_streams(),
+        xcom_errors.named(),
         child_requests.answered(instance.task, supervisor),
     ):
         context = instance.get_template_context()
