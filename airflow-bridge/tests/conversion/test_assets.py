@@ -1,6 +1,7 @@
 """The run of a producer lists the assets that its tasks have updated, and the Schedule of a consumer reads the list."""
 
 import asyncio
+import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from torpor_crds.models.workflow import WorkflowSpec
 from torpor_expressions import evaluator
 from torpor_expressions.value import Value
 
+TARGET = ConversionTarget(image="any:1", pool="airflow", config_map="dags")
 DAGS = """
 from airflow.providers.standard.operators.bash import BashOperator
 from airflow.sdk import DAG, Asset, Metadata, task
@@ -124,13 +126,41 @@ def test_a_run_gets_the_events_that_started_it(converted: ConvertedFile) -> None
 async def test_a_run_reports_its_assets_with_their_extras(tmp_path: Path, python: str) -> None:
     (tmp_path / "dag_updating.py").write_text(DAGS.replace('"produce"', '"updating"'))
     file = dag_file.read(str(tmp_path / "dag_updating.py"))
-    target = ConversionTarget(image="any:1", pool="airflow", config_map="dags")
-    conversion = next(each for _, each in command.convert([file], target) if each.dag_id == "updating")
+    conversion = next(each for _, each in command.convert([file], TARGET) if each.dag_id == "updating")
     documents = [command.config_map("dags", dag_sources.texts([file])), conversion.documents[0]]
     async with asyncio.timeout(SECONDS_MAX):
         ended = await local_runs.play(conversion, documents, local_runs.options(tmp_path / "run", python, {}), {})
     assert ended.state == "Succeeded"
     assert json.loads(ended.workflow["status"]["result"]) == {"assets": [ROWS, FARES]}
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    "result",
+    [{}, {"rows": 3}, {"assets": None}, {"assets": 3}, {"assets": ["rows"]}, {"assets": [{}]}, None, [ROWS], "rows", 3],
+)
+def test_a_producer_whose_result_lists_no_assets_starts_a_run(converted: ConvertedFile, result: Any) -> None:
+    event = {"name": "produce-1", "completed": "2026-11-26T06:00:00Z", "result": result}
+    for source in (each["name"] for each in converted.schedule("consume")["sources"]):
+        assert value(converted.schedule("consume")["when"], source=source, event=event) is True
+        assert value(converted.schedule("consume")["params"]["asset_events"], source=source, event=event) == []
+
+
+async def test_a_run_without_a_list_of_assets_starts_its_consumer(tmp_path: Path, python: str) -> None:
+    (tmp_path / "dag_relisted.py").write_text(DAGS.replace('"produce"', '"relisted"'))
+    file = dag_file.read(str(tmp_path / "dag_relisted.py"))
+    conversions = {each.dag_id: each for _, each in command.convert([file], TARGET)}
+    conversion, schedule = conversions["relisted"], conversions["consume"].documents[1]["spec"]
+    template: Any = copy.deepcopy(conversion.documents[0])
+    template["spec"]["workflow"]["result"] = "{'rows': size(tasks.price.result.__xcoms__.return_value)}"
+    documents = [command.config_map("dags", dag_sources.texts([file])), template]
+    async with asyncio.timeout(SECONDS_MAX):
+        ended = await local_runs.play(conversion, documents, local_runs.options(tmp_path / "run", python, {}), {})
+    result = json.loads(ended.workflow["status"]["result"])
+    assert (ended.state, result) == ("Succeeded", {"rows": 2})
+    event = {"name": "relisted-1", "completed": "2026-11-26T06:00:00Z", "result": result}
+    assert value(schedule["when"], source=schedule["sources"][0]["name"], event=event) is True
+    assert value(schedule["params"]["asset_events"], source=schedule["sources"][0]["name"], event=event) == []
 
 
 def test_the_converted_runs_are_valid(converted: ConvertedFile) -> None:

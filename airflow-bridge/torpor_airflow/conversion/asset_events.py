@@ -15,6 +15,12 @@ PARAM = "asset_events"
 _EXPRESSION_MAX = 1_024
 _WRITES = ("outlet_events", "Metadata")
 _READS = "triggering_asset_events"
+_LIST = "event.result.assets"
+_HAS_LIST = (
+    "has(event.result) && type(event.result) == map && has(event.result.assets) && "
+    f"type({_LIST}) == list && {_LIST}.all(a, type(a) == map && has(a.uri))"
+)
+"""Whether the result of the producer has a list of assets: each other value would fail the expressions."""
 
 
 def outlets(operator: Any) -> Sequence[Any]:
@@ -67,24 +73,23 @@ def _literal(asset: Any) -> str:
 def when(uris: Mapping[str, str]) -> str | None:
     """Return the condition of a Schedule. `uris` are by the names of the sources; events of others always count.
 
-    A run without a list counts, too: an older template has none, and a long list is not part of an event.
+    A run without a list counts, too: an older template has none, a long list is not part of an event, and a user may
+    have changed the result of the template.
     """
-    cases = (f"source == '{name}' ? !has(event.result) || {_updates(uri)} : " for name, uri in uris.items())
-    return _bounded(f"{''.join(cases)}true") if uris else None
-
-
-def _updates(uri: str) -> str:
-    return f"event.result.assets.exists(a, a.uri == {text(uri)})"
+    if not uris:
+        return None
+    cases = (f"source == '{name}' ? {_LIST}.exists(a, a.uri == {text(uri)}) : " for name, uri in uris.items())
+    return _bounded(f"!({_HAS_LIST}) || ({''.join(cases)}true)")
 
 
 def param(uris: Mapping[str, str]) -> str | None:
-    """Return the value of the param of a run, from the event that starts it."""
-    of_sources = f"source in [{', '.join(repr(name) for name in uris)}] && has(event.result)"
+    """Return the value of the param of a run, from the event that starts it. A run without a list has no events."""
+    is_of_source = f"source in [{', '.join(repr(name) for name in uris)}]"
     known = f"[{', '.join(map(text, dict.fromkeys(uris.values())))}]"
-    picked = f"event.result.assets.filter(a, a.uri in {known})"
-    shown = "{'name': a.name, 'uri': a.uri, 'extra': a.extra, 'run': event.name, 'at': event.completed}"
-    found = _bounded(f"{of_sources} ? {picked}.map(a, {shown}) : []")
-    return None if found is None else f"${{{found}}}"
+    picked = f"{_LIST}.filter(a, a.uri in {known} && has(a.name) && has(a.extra))"
+    value = "{'name': a.name, 'uri': a.uri, 'extra': a.extra, 'run': event.name, 'at': event.completed}"
+    expression = _bounded(f"{is_of_source} && {_HAS_LIST} ? {picked}.map(a, {value}) : []")
+    return None if expression is None else f"${{{expression}}}"
 
 
 def text(value: str) -> str:
