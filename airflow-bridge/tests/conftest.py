@@ -1,6 +1,7 @@
 """An HTTP server on loopback that counts requests and answers by path, and an interpreter that has imported Airflow."""
 
 import sys
+import threading
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 import torpor_airflow  # noqa: F401 - prepares the environment of Airflow before anything imports it
 from aiohttp import web
 from torpor_airflow.check import prefork
+from torpor_airflow.connections import pool_lookups
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "samples")]
 
@@ -27,6 +29,12 @@ class LoopbackServer:
         codes = self.answers.get(request.path, [200])
         code = codes.pop(0) if len(codes) > 1 else codes[0]
         return web.json_response({"path": request.path}, status=code)
+
+
+@pytest.fixture(autouse=True)
+def process_without_triggers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One test is in a pool, the next one in a pod."""
+    monkeypatch.setattr(pool_lookups, "_is_pool", threading.Event())
 
 
 @pytest.fixture

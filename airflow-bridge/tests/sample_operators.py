@@ -169,6 +169,15 @@ class LeakingOperator(BaseOperator):
         raise ValueError(f"the password is {password}")
 
 
+class FieldsLeakingOperator(BaseOperator):
+    """Fails with fields of the JSON of a connection and of a variable."""
+
+    def execute(self, context: Any) -> Any:
+        extra = Connection.get("web").extra_dejson
+        settings = Variable.get("settings", deserialize_json=True)
+        raise ValueError(f"{extra['authorization']} {settings['targets'][0]['api_key']} {extra['region']}")
+
+
 class JobLink(BaseOperatorLink):
     """The link that the operator says, from its XCom."""
 

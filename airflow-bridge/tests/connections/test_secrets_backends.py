@@ -41,6 +41,7 @@ def backends(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Airflow keeps the backends that it has made. The limit of an answer is not for a busy machine."""
     monkeypatch.setattr(pool_lookups, "SECONDS_MAX", 600.0)
     yield
+    WaitingBackend.released.set()  # a thread that waits holds the end of the process
     clear_secrets_backends_cache()
 
 
@@ -80,7 +81,6 @@ async def test_a_backend_that_does_not_answer_in_time_is_named(tmp_path: Path, m
     WaitingBackend.released.clear()
     sample_backend.use(monkeypatch, "WaitingBackend", connections={"web": WEB})
     outcome = await waits(tmp_path, wait("LookupTrigger"))
-    WaitingBackend.released.set()
     assert "WaitingBackend failed for connection web: no answer within" in outcome.results["lookuptrigger"]["message"]
 
 

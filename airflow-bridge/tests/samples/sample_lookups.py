@@ -3,6 +3,9 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from contextvars import copy_context
 from typing import Any
 
 from airflow.sdk import BaseHook, Connection, Variable
@@ -71,6 +74,58 @@ class ManyLookupsTrigger(LookupTrigger):
         for number in range(1_000):
             Connection.get(f"web_{number}")
         yield TriggerEvent("done")
+
+
+class AskingAgainTrigger(LookupTrigger):
+    """Catches the error of each lookup, and asks again at once."""
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        errors = []
+        for _ in range(2):
+            try:
+                Connection.get(self.conn_id)
+            except Exception as error:  # noqa: BLE001 - as triggers of providers do
+                errors.append(str(error))
+        yield TriggerEvent({"equal": errors[0] == errors[1], "message": errors[0]})
+
+
+class ForgivingLookupsTrigger(LookupTrigger):
+    """Looks up more connections than a wait may, and catches each error."""
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        for number in range(1_000):
+            with suppress(Exception):
+                Connection.get(f"web_{number}")
+        yield TriggerEvent("done")
+
+
+class ExecutorLookupTrigger(LookupTrigger):
+    """Looks up the connection in a thread of an executor, which has no context."""
+
+    async def connection(self) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(None, Connection.get, self.conn_id)
+
+
+class EarlyLookupTrigger(LookupTrigger):
+    """Looks up the connection in a thread of its constructor, with the context."""
+
+    def __init__(self, conn_id: str = "web") -> None:
+        super().__init__(conn_id)
+        with ThreadPoolExecutor(1) as threads:
+            self.password = threads.submit(copy_context().run, Connection.get, conn_id).result().password
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        log.info("the password is %s", self.password)
+        yield TriggerEvent({"password": self.password})
+
+
+class FieldsTrigger(LookupTrigger):
+    """Shows fields of the JSON of a connection and of a variable."""
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        extra = Connection.get(self.conn_id).extra_dejson
+        settings = Variable.get(self.variable, deserialize_json=True)
+        yield TriggerEvent({"extra": extra, "settings": settings})
 
 
 class ReleasingTrigger(LookupTrigger):

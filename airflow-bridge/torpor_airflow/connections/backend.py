@@ -8,7 +8,7 @@ from airflow.sdk import Connection
 from airflow.sdk.bases.secrets_backend import BaseSecretsBackend
 from airflow.sdk.log import mask_secret
 
-from torpor_airflow.connections import pool_lookups, scope, user_backend
+from torpor_airflow.connections import pool_lookups, scope, secret_texts, user_backend
 from torpor_airflow.connections.scope import VisibleSecrets
 from torpor_airflow.connections.user_backend import BackendQuery, UserBackend
 
@@ -46,8 +46,8 @@ class ScopedSecretsBackend(BaseSecretsBackend):
         value = scope.visible().variables.get(key)
         if value is not None:
             return str(value)
-        found: str | None = self._find("variable", key)
-        return found
+        text: str | None = self._find("variable", key)
+        return text
 
     def get_config(self, key: str) -> str | None:
         """Return a value of Airflow's configuration from the backend of the process."""
@@ -57,13 +57,16 @@ class ScopedSecretsBackend(BaseSecretsBackend):
         """Ask the backend of the process: for the current wait of a pool, or for the task of this pod."""
         if not self._backend:
             return None
+        query = _query(kind, name)
         lookups = pool_lookups.current()
         if lookups is not None:
-            return lookups.answer(self._backend, _query(kind, name))
-        found = self._backend.ask(_query(kind, name))
-        for text in user_backend.secret_texts(found):
+            return lookups.answer(self._backend, query)
+        if pool_lookups.is_pool():
+            raise self._backend.failure(query, pool_lookups.FOREIGN_THREAD)
+        answer = self._backend.ask(query)
+        for text in secret_texts.collect(answer):
             mask_secret(text)  # without its name: all of a secrets backend is secret
-        return found
+        return answer
 
 
 def _query(kind: str, name: str) -> BackendQuery:

@@ -15,8 +15,6 @@ from airflow.sdk.exceptions import AirflowSecretsBackendAccessDenied
 _ARGUMENTS = {"connection": "conn_id", "variable": "key"}
 _VARIABLES = {"connection": "AIRFLOW_CONN_", "variable": "AIRFLOW_VAR_"}
 _CAUSES_MAX = 5
-_LENGTH_MIN = 5
-"""Airflow masks no shorter ones either."""
 
 
 class BackendFailedError(AirflowSecretsBackendAccessDenied):
@@ -86,14 +84,6 @@ class UserBackend:
 def team_of(namespace: str) -> str | None:
     """Return the team of a namespace: its name, if Airflow's option `core.multi_team` is on."""
     return namespace if namespace and conf.getboolean("core", "multi_team", fallback=False) else None
-
-
-def secret_texts(answer: Any) -> list[str]:
-    """Return what must not be shown of an answer: texts that are long enough to be told from others."""
-    texts = [answer]
-    if isinstance(answer, Connection):
-        texts = [answer.get_uri(), answer.password, answer.extra]
-    return [text for text in texts if isinstance(text, str) and len(text) >= _LENGTH_MIN]
 
 
 def _causes(error: BaseException) -> str:

@@ -23,6 +23,7 @@ class PoolTrigger:
     shareable = False  # it may have side effects: HttpTrigger sends a POST
 
     def __init__(self, *, airflow: object = None, **kwargs: Any) -> None:
+        pool_lookups.mark_pool()
         self._torpor_secrets = scope.parse(airflow)
         self._torpor_lookups = PoolLookups()
         backend.check(self._torpor_secrets)
@@ -41,7 +42,7 @@ class PoolTrigger:
     def bind(self, services: Services) -> None:
         """Set what Airflow's triggerer sets."""
         self._torpor_secrets = replace(self._torpor_secrets, namespace=services.namespace)
-        self._torpor_lookups.services = services
+        self._torpor_lookups.bind(services)
         trigger: Any = self
         trigger.trigger_id = services.taskrun.uid
         trigger.task_instance = TaskInstanceStub(services.taskrun, services.namespace)
