@@ -21,6 +21,20 @@ def expand(expand_input: Any, result_of: Callable[[Any], str]) -> Sequence[Mappi
     return [_entry("kwargs", expand_input.value, result_of)]
 
 
+def returned_value(result: str) -> str:
+    """Return the expression of the value that a task returned, from that of a result that may have other XComs."""
+    return f"(type({result}) == map && has({result}.__xcoms__) ? {_returned(result)} : {result})"
+
+
+def returned_values(results: str) -> str:
+    """Return the expression of the results of a mapped task without those whose instance returned None."""
+    return f"{results}.filter(r, type(r) != map || !has(r.__xcoms__) || {_returned('r')} != null)"
+
+
+def _returned(result: str) -> str:
+    return f"{result}.__xcoms__.?{RETURN_VALUE}.orValue(null)"
+
+
 def _entry(name: str, value: Any, result_of: Callable[[Any], str]) -> Mapping[str, Any]:
     argument = f"{MAPPED_PREFIX}{name}"[:40]
     if hasattr(value, "iter_references"):

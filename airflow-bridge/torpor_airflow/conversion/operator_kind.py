@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 _CHOOSING = {"BranchMixIn", "ShortCircuitOperator"}
-_PULL = "xcom_pull"
+_PULL, _PUSH = "xcom_pull", "xcom_push"
 
 
 def class_of(operator: Any) -> type:
@@ -70,6 +70,13 @@ def pulls(operator: Any, known: Sequence[str]) -> AbstractSet[str] | None:
         return set()
     named = {name for name in known for text in pulling if re.search(rf"""["']{re.escape(name)}["']""", text)}
     return named or None
+
+
+def pushes_more(operator: Any) -> bool:
+    """Whether the result of an operator may have links or other XComs beside the returned value."""
+    if operator.operator_extra_links or field(operator, "multiple_outputs"):
+        return True
+    return any(_PUSH in text for text in (*texts(operator), *_source(class_of(operator))))
 
 
 def texts(operator: Any) -> Iterator[str]:

@@ -187,9 +187,17 @@ class TaskConverter:
         return f"${{tasks.{self._dag.names[task_id]}.{'results' if several else 'result'}}}"
 
     def _result_of(self, operator: Any) -> str:
+        """Return the expression of the value that a task returned, or of the list of them. It may need parentheses."""
         several = operator.is_mapped or operator.get_closest_mapped_task_group() is not None
-        returned = ".__xcoms__.return_value" if asset_events.writes_events(operator) else ""
-        return f"tasks.{self._dag.names[operator.task_id]}.{'results' if several else 'result'}{returned}"
+        result = f"tasks.{self._dag.names[operator.task_id]}.{'results' if several else 'result'}"
+        if asset_events.writes_events(operator):
+            return f"{result}.__xcoms__.return_value"
+        if not operator_kind.pushes_more(operator):
+            return result
+        text = "a task that is mapped over its result needs one of up to 8 kB, since links or other XComs are beside it"
+        if not any(each.subject == operator.task_id and each.text == text for each in self.findings):
+            self._lose(operator, text, is_loss=False)
+        return mapping.returned_values(result) if several else mapping.returned_value(result)
 
     def _outcome(self, operator: Any) -> dict[str, Any]:
         """Return `mayFail`, and `when` of a teardown."""
