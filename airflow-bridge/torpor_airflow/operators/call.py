@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from torpor import Results
+from torpor_wire import canonical, constants
 
 from torpor_airflow.operators.asset_events import AssetEvent
 
@@ -119,11 +120,11 @@ def read_xcoms(result: object) -> TaskXComs:
     """Return the XComs of a task from its result, or from the results of a mapped task."""
     if isinstance(result, Results):
         places = [each if isinstance(each, int) else each[-1] for each in result.positions]
-        return TaskXComs(by_index={place: _by_key(value) for place, value in zip(places, result, strict=True)})
-    return TaskXComs(by_index={UNMAPPED: _by_key(result)})
+        return TaskXComs(by_index={place: _xcoms_by_key(value) for place, value in zip(places, result, strict=True)})
+    return TaskXComs(by_index={UNMAPPED: _xcoms_by_key(result)})
 
 
-def _by_key(result: object) -> Mapping[str, Any]:
+def _xcoms_by_key(result: object) -> Mapping[str, Any]:
     match result:
         case {"__xcoms__": Mapping() as several, **others} if others.keys() <= {ASSETS, LINKS}:
             return {str(key): value for key, value in several.items()}
@@ -139,14 +140,23 @@ def build_result(
 ) -> Any:
     """Return the result of a task that pushed these XComs: the returned value, or all of them if there are others.
 
-    With links, or with the events of its outlets, the result is an object of all XComs, too.
+    With links, or with the events of its outlets, the result is an object of all XComs, too. Links with which it would
+    be too large for the TaskRun are left out.
     """
     beside = ({LINKS: list(links)} if links else {}) | ({} if assets is None else {ASSETS: list(assets)})
     if beside:
-        return {XCOMS: {RETURN_VALUE: None, **pushed}, **beside}
+        result = {XCOMS: {RETURN_VALUE: None, **pushed}, **beside}
+        return result if not links or _is_small(result) else build_result(pushed, assets=assets)
     if pushed.keys() <= {RETURN_VALUE}:
         return pushed.get(RETURN_VALUE)
     return {XCOMS: dict(pushed)}
+
+
+def _is_small(result: object) -> bool:
+    try:
+        return len(canonical.plain(result).encode()) <= constants.RESULT_MAX
+    except canonical.NotJsonError:
+        return False  # without the links, it fails by itself
 
 
 def chosen(downstream: Mapping[str, str], skipped: Sequence[str]) -> list[str]:

@@ -155,7 +155,7 @@ class AirflowOperator(BaseOperator):
         if resume is None and operator.start_from_trigger and operator.start_trigger_args is not None:
             self._start_from_trigger(operator, instance, supervisor)
         ended = runner.run(instance, supervisor)
-        shown = links.read(instance.task, supervisor.pushed)
+        links_of_task = links.parse_links(instance.task, supervisor.pushed)
         self._raise_failure(ended)
         left = SegmentState(pushed=supervisor.pushed, stored=supervisor.stored)
         match ended.message:
@@ -168,7 +168,7 @@ class AirflowOperator(BaseOperator):
         if self._call.downstream:
             return call.chosen(self._call.downstream, supervisor.skipped)
         reported = self._events_of_outlets(operator, ended.message)
-        return call.build_result(_results(supervisor.pushed, instance.task), assets=reported, links=shown)
+        return call.build_result(_results(supervisor.pushed, instance.task), assets=reported, links=links_of_task)
 
     def _events_of_outlets(self, operator: Any, message: Any) -> list[dict[str, Any]] | None:
         """Return what a task that succeeded reports for its outlets, None for a task whose result is without it."""
