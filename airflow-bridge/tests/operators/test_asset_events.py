@@ -1,5 +1,6 @@
 """What a task reports for its outlets, and what it sees of the events that started its run."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -53,7 +54,34 @@ def test_a_task_sees_the_events_that_started_its_run() -> None:
 def test_a_task_reports_a_bounded_amount(extra: dict[str, Any]) -> None:
     reported = [{"dest_asset_key": {"name": "rows", "uri": "rows"}, "extra": extra}]
     with pytest.raises(TaskFailed, match="up to 20 with 2000 bytes are possible"):
-        asset_events.of_success([Asset("rows")], reported)
+        asset_events.build_events([Asset("rows")], reported)
+
+
+@pytest.mark.parametrize(
+    ("extra", "message"),
+    [
+        ({"at": datetime(2026, 11, 26, tzinfo=UTC)}, "event.extra.at is of type datetime, which is not JSON"),
+        ({"rows": object()}, "event.extra.rows is of type object"),
+        ({"share": float("nan")}, "event.extra.share is"),
+        ({1: "x"}, "event.extra has the key"),
+        ([1], "cannot convert dictionary"),
+    ],
+)
+def test_an_extra_that_is_not_json_fails_the_task(extra: Any, message: str) -> None:
+    reported = [{"dest_asset_key": {"name": "rows", "uri": "rows"}, "extra": extra}]
+    with pytest.raises(TaskFailed, match=f"the extra of the asset rows cannot be stored: {message}"):
+        asset_events.build_events([Asset("rows")], reported)
+
+
+def test_a_task_whose_extra_is_not_json_names_its_asset() -> None:
+    with pytest.raises(TaskFailed, match=r"the extra of the asset rows cannot be stored: event\.extra\.at is"):
+        run("with_moment", outlet_events=True)
+
+
+def test_an_event_without_a_time_is_of_the_time_of_the_run() -> None:
+    now = datetime(2026, 11, 26, tzinfo=UTC)
+    (event,) = asset_events.consumed(asset_events.parse([ROWS]), now)
+    assert event.timestamp == now
 
 
 @pytest.mark.attack
@@ -68,4 +96,4 @@ def test_events_that_are_none_are_refused(given: Any) -> None:
 @pytest.mark.attack
 def test_a_task_reports_no_asset_that_is_no_outlet_of_it() -> None:
     reported = [{"dest_asset_key": {"name": "other", "uri": "other"}, "extra": {}}]
-    assert asset_events.of_success([Asset("rows")], reported) == [ROWS]
+    assert asset_events.build_events([Asset("rows")], reported) == [ROWS]

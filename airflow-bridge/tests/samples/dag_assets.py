@@ -1,5 +1,6 @@
 """A DAG whose tasks have outlets, for tests."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 from airflow.sdk import DAG, Asset, AssetAlias, task
@@ -18,6 +19,10 @@ with DAG("assets", schedule=[rows]):
         outlet_events[rows].extra = {"rows": 3}
         return "with_extra"
 
+    @task(outlets=[rows])
+    def with_moment(*, outlet_events: Any) -> None:
+        outlet_events[rows].extra = {"at": datetime.now(UTC)}
+
     @task(outlets=[files])
     def of_alias(*, outlet_events: Any) -> str:
         outlet_events[files].add(Asset("s3://lake/new.csv"), extra={"day": 1})
@@ -30,5 +35,6 @@ with DAG("assets", schedule=[rows]):
 
     plain()
     with_extra()
+    with_moment()
     of_alias()
     triggered()

@@ -3,14 +3,14 @@
 What a task reports is data of a program: it names assets of any URI, and a Schedule compares them as texts.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from airflow.sdk.api.datamodels._generated import AssetEventDagRunReference, AssetReferenceAssetEventDagRun
 from torpor import TaskFailed
+from torpor_wire import canonical
 
 EVENTS_MAX = 20
 BYTES_MAX = 2_000
@@ -32,26 +32,33 @@ class AssetEvent:
         return {"name": self.name, "uri": self.uri, "extra": dict(self.extra)}
 
 
-def of_success(outlets: Iterable[Any], reported: Iterable[Mapping[str, Any]] | None) -> list[dict[str, Any]]:
+def build_events(outlets: Iterable[Any], reported: Iterable[Mapping[str, Any]] | None) -> list[dict[str, Any]]:
     """Return the events of a task that succeeded: one for each outlet, and one for each asset of an alias.
 
-    `outlets` are assets; `reported` is what Airflow's task runner sends of `outlet_events`. Raises TaskFailed for too
-    many events, or too large ones.
+    `outlets` are assets; `reported` is what Airflow's task runner sends of `outlet_events`. Raises TaskFailed for an
+    extra that is not JSON, for too many events, and for too large ones.
     """
     events = {(each.name, each.uri): AssetEvent(name=each.name, uri=each.uri, extra={}) for each in outlets}
     for each in reported or ():
         key = each["dest_asset_key"]
-        found = AssetEvent(name=key["name"], uri=key["uri"], extra=each.get("extra") or {})
-        if (found.name, found.uri) in events or "source_alias_name" in each:
-            events[found.name, found.uri] = found
-    written = [each.to_json() for each in events.values()]
-    size = len(json.dumps(written).encode())
-    if len(written) > EVENTS_MAX or size > BYTES_MAX:
+        event = AssetEvent(name=key["name"], uri=key["uri"], extra=each.get("extra") or {})
+        if (event.name, event.uri) in events or "source_alias_name" in each:
+            events[event.name, event.uri] = event
+    size = sum(map(_size, events.values()))
+    if len(events) > EVENTS_MAX or size > BYTES_MAX:
         raise TaskFailed(
-            f"the task reports {len(written)} events of assets with {size} bytes; "
+            f"the task reports {len(events)} events of assets with {size} bytes; "
             f"up to {EVENTS_MAX} with {BYTES_MAX} bytes are possible"
         )
-    return written
+    return [each.to_json() for each in events.values()]
+
+
+def _size(event: AssetEvent) -> int:
+    """Return the bytes of an event. Raises TaskFailed for an extra that is not an object of JSON."""
+    try:
+        return len(canonical.plain(event.to_json(), "event").encode())
+    except (TypeError, ValueError) as error:
+        raise TaskFailed(f"the extra of the asset {event.name:.100} cannot be stored: {error}") from error
 
 
 def parse(given: object) -> Sequence[AssetEvent]:
@@ -71,8 +78,8 @@ def _parse(given: object) -> AssetEvent:
             raise ValueError("an event of asset_events must be an object with name, uri and extra")
 
 
-def consumed(events: Iterable[AssetEvent]) -> list[AssetEventDagRunReference]:
-    """Return the events that started a run as Airflow's API sends them."""
+def consumed(events: Iterable[AssetEvent], now: datetime) -> list[AssetEventDagRunReference]:
+    """Return the events that started a run as Airflow's API sends them. One without a time is of `now`."""
     return [
         AssetEventDagRunReference(
             asset=AssetReferenceAssetEventDagRun(name=each.name, uri=each.uri, extra={}),
@@ -82,7 +89,7 @@ def consumed(events: Iterable[AssetEvent]) -> list[AssetEventDagRunReference]:
             source_run_id=each.run,
             source_map_index=-1,
             source_aliases=[],
-            timestamp=each.at or datetime.now(UTC),
+            timestamp=each.at or now,
         )
         for each in events
     ]

@@ -175,7 +175,7 @@ class AirflowOperator(BaseOperator):
         if not self._lists_outlets:
             return None
         outlets = [each for each in operator.outlets or () if isinstance(each, Asset)]
-        return events.of_success(outlets, getattr(message, "outlet_events", None))
+        return events.build_events(outlets, getattr(message, "outlet_events", None))
 
     def _raise_failure(self, ended: runner.SegmentEnd) -> None:
         """Raise what the operator raised: the runtime knows Airflow's exceptions by name."""

@@ -58,7 +58,7 @@ def build_task_instance(
         end_date=None,
         run_type=DagRunType.SCHEDULED if call.is_scheduled else DagRunType.MANUAL,
         state=DagRunState.RUNNING,
-        consumed_asset_events=asset_events.consumed(call.asset_events),
+        consumed_asset_events=asset_events.consumed(call.asset_events, now),
         partition_key=None,
         conf=dict(call.conf),
     )
