@@ -4,14 +4,18 @@ The text of an error is on the TaskRun and in the log.
 """
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from itertools import islice
 from typing import Any
 
 from airflow.sdk._shared.secrets_masker import _secrets_masker
 from torpor import TaskFailed
+from torpor_wire import typed_json
 
-_CHAIN_MAX = 20
+from torpor_airflow import serde
+
+_CHAIN_MAX = 100
 
 
 def redact(text: str) -> str:
@@ -20,51 +24,90 @@ def redact(text: str) -> str:
 
 
 def contains_secret(value: object) -> bool:
-    """Whether a value, or one within it, contains what Airflow masks in logs."""
-    match value:
+    """Whether a value, as it is stored, contains what Airflow masks in logs: in texts, bytes, keys and objects.
+
+    Raises TypeError for a value that cannot be stored.
+    """
+    return _contains_secret(serde.encode(value))
+
+
+def _contains_secret(encoded: object) -> bool:
+    match encoded:
         case str():
-            return redact(value) != value
+            return redact(encoded) != encoded
+        case bytes() | bytearray():
+            return _contains_secret(encoded.decode(errors="replace"))
         case Mapping():
-            return any(map(contains_secret, value.values()))
+            return any(_contains_secret(each) for item in encoded.items() for each in item)
         case list() | tuple() | set() | frozenset():
-            return any(map(contains_secret, value))
+            return any(map(_contains_secret, encoded))
+        case None | bool() | int() | float():
+            return _contains_secret(str(encoded))
         case _:
-            return False
+            return _contains_secret(typed_json.encode(encoded))  # a path, a moment, a member of an Enum
 
 
 def without_secrets(error: BaseException, *, is_final: bool) -> BaseException:
-    """Return the error with its texts redacted, and those of its causes. `is_final`: no attempt may follow.
+    """Return the error with its texts and notes redacted, and those of its causes and members.
 
-    An error that builds its text from other attributes becomes one with the redacted text.
+    An error whose text stays secret or cannot be read becomes one with the redacted text. So does one with more than
+    100 causes and members. `is_final`: no attempt may follow.
     """
-    for each in _chain(error):
-        each.args = tuple(_redacted(argument) for argument in each.args)
-    if not any(_shows_secret(each) for each in _chain(error)):
+    chain = list(islice(_chain(error), _CHAIN_MAX + 1))
+    are_redacted = [_redact_parts(each) for each in reversed(chain)]  # members first: they are arguments of a group
+    if len(chain) <= _CHAIN_MAX and all(are_redacted) and not any(map(_shows_secret, chain)):
         return error
-    text = redact(f"{type(error).__name__}: {error}")
+    text = redact(f"{type(error).__name__}: {_read(error, str) or 'no text'}")
     return TaskFailed(text) if is_final else RuntimeError(text)
 
 
+def _redact_parts(error: BaseException) -> bool:
+    """Redact arguments and notes of an error, and return whether its class lets one do so."""
+    try:
+        error.args = tuple(_redacted(argument) for argument in error.args)
+        notes = getattr(error, "__notes__", None)
+        if notes is not None:
+            error.__notes__ = [_redacted(each) for each in (notes if isinstance(notes, list | tuple) else [notes])]
+    except Exception:  # noqa: BLE001 - the class is the user's
+        return False
+    return True
+
+
 def _redacted(argument: Any) -> Any:
-    """Return an argument of an error; one that is no text stays if it has no secret."""
+    """Return an argument of an error; an object stays if it shows no secret."""
     if isinstance(argument, str):
         return redact(argument)
-    text = repr(argument)
-    return argument if redact(text) == text else redact(text)
+    text = _read(argument, repr)
+    return argument if text is not None and redact(text) == text else redact(text or type(argument).__name__)
 
 
 def _shows_secret(error: BaseException) -> bool:
-    text = str(error)
-    return redact(text) != text
+    text = _read(error, str)
+    return text is None or redact(text) != text
+
+
+def _read(value: object, write: Callable[[object], str]) -> str | None:
+    """Return the text of a value, None if code of its class fails."""
+    try:
+        return write(value)
+    except Exception:  # noqa: BLE001 - the class is the user's
+        return None
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    found: BaseException | None = error
-    for _ in range(_CHAIN_MAX):
-        if found is None:
-            return
-        yield found
-        found = found.__cause__ or found.__context__
+    """Yield an error, then its causes and the members of groups, each once."""
+    left, seen = [error], set[int]()
+    while left:
+        each = left.pop()
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        yield each
+        if isinstance(each, BaseExceptionGroup):
+            left.extend(each.exceptions)
+        cause = each.__cause__ or each.__context__
+        if cause is not None:
+            left.append(cause)
 
 
 @contextmanager
