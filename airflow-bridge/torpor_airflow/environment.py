@@ -50,7 +50,7 @@ def _kwargs(variables: MutableMapping[str, str], section: str) -> dict[str, Any]
     except ValueError:
         kwargs = None
     if not isinstance(kwargs, dict):
-        raise ImportError(f"the variable {section}_KWARGS is no JSON object")  # noqa: TRY004 - the import fails
+        raise ImportError(f"the variable {section}_KWARGS is not a JSON object")  # noqa: TRY004 - the import fails
     prefix = f"{section}_KWARG__"
     single = {name: variables.pop(name) for name in tuple(variables) if name.startswith(prefix)}
     return kwargs | {name.removeprefix(prefix).lower(): value for name, value in single.items()}

@@ -1,7 +1,8 @@
 """The files of a DAG in a ConfigMap, whose keys have no folders: an index has the path of each key.
 
-The converter writes the index if a file is in a folder, or has a name that is no key. The pod copies the files to their
-paths before it imports the DAG file, so `Path(__file__).parent / "sql"` and `template_searchpath` find them.
+The converter writes the index if a file is in a folder, or has a name that is not valid as a key. The pod copies the
+files to their paths before it imports the DAG file, so `Path(__file__).parent / "sql"` and `template_searchpath` find
+them.
 """
 
 import importlib
@@ -65,7 +66,7 @@ def prepare(environ: Mapping[str, str] = os.environ) -> None:
     _prepared.add(folder)
     is_mount = not os.access(folder, os.W_OK)  # `torpor run` has a folder of its own for each attempt, and removes it
     target = Path(tempfile.mkdtemp(prefix="torpor-source-")) if is_mount else Path(folder)
-    for path, key in parse(index.read_text()).items():
+    for path, key in parse(index.read_text(encoding="utf-8")).items():
         if not (target / path).exists():
             (target / path).parent.mkdir(parents=True, exist_ok=True)
             (target / path).write_bytes((Path(folder) / key).read_bytes())

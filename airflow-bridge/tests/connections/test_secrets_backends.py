@@ -204,6 +204,6 @@ def test_arguments_with_variables_of_their_own_reach_the_backend(section: str) -
 @pytest.mark.parametrize("written", ['{"token": "hunter22"', '["hunter22"]'])
 def test_arguments_that_are_no_json_are_refused_without_their_text(written: str) -> None:
     section = "AIRFLOW__SECRETS__BACKEND"
-    with pytest.raises(ImportError, match=f"the variable {section}_KWARGS is no JSON object") as caught:
+    with pytest.raises(ImportError, match=f"the variable {section}_KWARGS is not a JSON object") as caught:
         environment.prepare({section: "acme.Backend", f"{section}_KWARGS": written})
     assert "hunter22" not in str(caught.value)

@@ -1,6 +1,7 @@
 """The files beside a DAG file reach its pods at their paths: templates, data of factories, and packages."""
 
 import asyncio
+import io
 import sys
 from pathlib import Path
 from typing import Any
@@ -91,6 +92,20 @@ async def test_a_pod_finds_the_files_at_their_paths(tmp_path: Path, python: str)
     }
     assert results["load"] == {-1: ["SELECT load, 2 FROM monday", ["SELECT 'monday'"], 6]}
     assert results["each"] == {0: ["SELECT 0", [], 6], 1: ["SELECT 1", [], 6]}
+
+
+def test_files_are_utf_8_whatever_the_locale_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "dags").mkdir()
+    text = READING.format(name="dag_in_ascii", read="TITLE = 'Straßen'")
+    (tmp_path / "dags" / "dag_in_ascii.py").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(io, "text_encoding", lambda encoding, _=2: encoding or "ascii")  # the locale of `LC_ALL=C`
+    converted = convert_file(tmp_path / "dags" / "dag_in_ascii.py", options=())
+    assert converted.documents["airflow-dags", "ConfigMap"]["data"] == {"dag_in_ascii.py": text}
+    for key, content in source_folder.data({"sql/straße.sql": "SELECT 'ß'"}).items():
+        (tmp_path / key).write_text(content.replace("\\u00df", "ß"), encoding="utf-8")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    source_folder.prepare({"TORPOR_SOURCE": str(tmp_path)})
+    assert (tmp_path / "sql" / "straße.sql").read_text(encoding="utf-8") == "SELECT 'ß'"
 
 
 ONE_OPERATOR = """

@@ -32,7 +32,7 @@ class DagFile:
 
     def lines(self) -> Sequence[str]:
         """Return the lines of the source."""
-        return self.path.read_text().splitlines()
+        return self.path.read_text(encoding="utf-8", errors="replace").splitlines()
 
 
 def read(name: str) -> DagFile:

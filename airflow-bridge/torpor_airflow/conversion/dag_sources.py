@@ -122,6 +122,6 @@ def _check_size(found: Mapping[str, Path]) -> None:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text()
+        return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise DagFileError(f"{path} is not a text: {_INSTEAD}") from error
