@@ -41,7 +41,7 @@ def backends(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Airflow keeps the backends that it has made. The limit of an answer is not for a busy machine."""
     monkeypatch.setattr(pool_lookups, "SECONDS_MAX", 600.0)
     yield
-    WaitingBackend.released.set()  # a thread that waits holds the end of the process
+    WaitingBackend.released.set()  # also if a test fails
     clear_secrets_backends_cache()
 
 

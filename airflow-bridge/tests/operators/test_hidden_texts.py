@@ -30,13 +30,13 @@ class Header:
 serde.allow_class(Header)
 
 
-class Place(Enum):
+class SecretMember(Enum):
     """A member with a secret."""
 
     VAULT = f"at {PASSWORD}"
 
 
-class UnreadableError(Exception):
+class TextlessError(Exception):
     """Its text cannot be built."""
 
     def __str__(self) -> str:
@@ -97,7 +97,7 @@ def shown(error: BaseException) -> str:
         (ExceptionGroup(f"with {PASSWORD}", [ValueError("one")]), "ExceptionGroup: with ***"),
         (ExceptionGroup("many", [ValueError(PASSWORD) for _ in range(1_000)]), "RuntimeError: ExceptionGroup: many"),
         (caused(1_000), "RuntimeError: ValueError: outer"),
-        (UnreadableError(PASSWORD), "RuntimeError: UnreadableError"),
+        (TextlessError(PASSWORD), "RuntimeError: TextlessError"),
         (FixedError(), "RuntimeError: FixedError: fixed"),
         (ValueError(Unwritable()), "ValueError: Unwritable"),
     ],
@@ -116,8 +116,8 @@ def test_an_error_without_a_secret_stays_as_it_is() -> None:
 
 
 def test_a_final_error_that_cannot_be_read_ends_the_task() -> None:
-    error = hidden_texts.without_secrets(UnreadableError(), is_final=True)
-    assert (type(error), str(error)) == (TaskFailed, "UnreadableError: no text")
+    error = hidden_texts.without_secrets(TextlessError(), is_final=True)
+    assert (type(error), str(error)) == (TaskFailed, "TextlessError: no text")
 
 
 @pytest.mark.attack
@@ -130,7 +130,7 @@ def test_a_final_error_that_cannot_be_read_ends_the_task() -> None:
         Header(PASSWORD),
         [Header(f"Bearer {PASSWORD}")],
         PurePosixPath("/run", PASSWORD),
-        Place.VAULT,
+        SecretMember.VAULT,
     ],
 )
 def test_an_argument_that_contains_a_secret_in_any_form_is_sealed(value: Any) -> None:
