@@ -140,9 +140,9 @@ def convert(
 
 
 def _with_files(conversion: DagConversion, file: DagFile, target: ConversionTarget) -> DagConversion:
-    """Return the conversion with what its template files lack."""
-    outside = dag_sources.outside(file, conversion.dag_id) if target.config_map else ()
-    found = [*conversion.findings, *file.templates[conversion.dag_id].findings, *outside]
+    """Return the conversion with what the files beside it lack."""
+    left_out = dag_sources.left_out(file, conversion.dag_id) if target.config_map else ()
+    found = [*conversion.findings, *file.templates[conversion.dag_id].findings, *left_out]
     return replace(conversion, findings=found)
 
 

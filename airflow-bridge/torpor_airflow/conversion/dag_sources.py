@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from torpor_airflow import dag_module, source_folder
+from torpor_airflow.conversion import secret_files
 from torpor_airflow.conversion.dag_file import DagFile
 from torpor_airflow.conversion.finding import ConversionFinding
 from torpor_airflow.dag_module import DagFileError
@@ -29,6 +30,8 @@ def texts(files: Sequence[DagFile], added: Sequence[str] = ()) -> Mapping[str, s
         nearest = _folder_of(path, folders)
         if nearest is None:
             raise DagFileError(f"{name} is not below the folder of the DAG file, {', '.join(map(str, folders))}")
+        if secret_files.is_secret(path):
+            raise DagFileError(f"{name}: {secret_files.INSTEAD}")
         _put(found, path, nearest)
     _check_size(found)
     return {name: _text(path) for name, path in sorted(found.items())}
@@ -48,13 +51,18 @@ def root(path: Path, module: str) -> Path:
     return path.resolve().parents[parts]
 
 
-def outside(file: DagFile, dag_id: str) -> Iterator[ConversionFinding]:
-    """Yield a loss for each template file of a DAG that a ConfigMap does not get, because it is in another folder."""
+def left_out(file: DagFile, dag_id: str) -> Iterator[ConversionFinding]:
+    """Yield a loss for each file of a DAG that a ConfigMap does not get: a secret, or a template in another folder."""
     folder = root(file.path, file.module)
     for path, task_id in file.templates[dag_id].paths.items():
         if folder not in path.resolve().parents:
             text = f"template {path}: it is not below {folder}, the folder of the DAG file: {_INSTEAD}"
             yield ConversionFinding(subject=task_id, text=text)
+        elif secret_files.is_secret(path):
+            yield ConversionFinding(subject=task_id, text=f"template {path}: {secret_files.INSTEAD}")
+    for path in file.data:
+        if _inside(path, {folder}) is not None and secret_files.is_secret(path):
+            yield ConversionFinding(subject=dag_id, text=f"{path}: {secret_files.INSTEAD}")
 
 
 def _needed(files: Sequence[DagFile], folders: set[Path]) -> Iterator[tuple[Path, Path]]:
@@ -70,7 +78,9 @@ def _needed(files: Sequence[DagFile], folders: set[Path]) -> Iterator[tuple[Path
     for file in files:
         for given in [*file.data, *(path for each in file.templates.values() for path in each.paths)]:
             path = _inside(given, folders)
-            if path is not None and (folder := _folder_of(path, folders)) is not None:
+            if path is None or secret_files.is_secret(path):
+                continue
+            if (folder := _folder_of(path, folders)) is not None:
                 yield path, folder
 
 
