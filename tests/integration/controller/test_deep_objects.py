@@ -73,7 +73,8 @@ def test_a_workflow_with_deep_params_is_reported_and_affects_no_other(stage: Con
     ]
     # It is still there when a controller begins, which reads a list.
     started = stage.start_controller()
-    stage.until(lambda: started.saw_lease, "the new controller has read the Lease")
+    calls = started.proxy.calls
+    stage.until(lambda: any(call.watch and "/workflows" in call.path for call in calls), "it has listed Workflows")
     started.end()
     stage.server.request("DELETE", f"{path}/{name}").expect(200)
 

@@ -2,6 +2,7 @@
 
 import pytest
 from torpor_operator.model.pod import pod_name
+from torpor_wire import constants
 
 from tests.support.builders import Body, python
 from tests.support.plan_fixture import PlanFixture
@@ -82,7 +83,8 @@ def test_an_argument_never_replaces_a_variable_of_the_program() -> None:
 def scripts(world: PlanFixture) -> dict[str, str]:
     spec = world.pods[pod_name(world.run("a"))]["spec"]
     copy = next(each for each in spec["initContainers"] if each["name"] == "torpor-runtime")
-    return {each["name"]: each["value"] for each in copy.get("env", [])}
+    variables = {each["name"]: each["value"] for each in copy.get("env", [])}
+    return {name: value for name, value in variables.items() if name.startswith(constants.ENV_SCRIPT)}
 
 
 @pytest.mark.parametrize(
