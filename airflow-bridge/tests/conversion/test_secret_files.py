@@ -13,7 +13,8 @@ from airflow.sdk import DAG, BaseOperator
 
 HERE = Path(__file__).parent
 for path in HERE.iterdir():
-    path.read_bytes()
+    if path.is_file():  # Python may have stored bytecode beside it
+        path.read_bytes()
 
 class QueryOperator(BaseOperator):
     template_fields = ("sql",)

@@ -43,7 +43,7 @@ def test_each_command_on_a_cluster_prints_what_the_page_says(airflow: AirflowSta
     kubeconfig.write_text(airflow.kubectl.run("config", "view", "--flatten", "--raw"))
     wanted = [
         page.ConsoleCommand(
-            text=each.text.replace("default:", f"{namespace}:").replace("airflow-tasks:dev", TASKS.name),
+            text=each.text.replace("torpor-demo:", f"{namespace}:").replace("airflow-tasks:dev", TASKS.name),
             output=each.output,
         )
         for each in page.commands(page.sections(_PAGE)["On a cluster"])
