@@ -10,7 +10,7 @@ from airflow.sdk import Connection
 from airflow.sdk.configuration import clear_secrets_backends_cache
 from local_play import RULE, play, statuses
 from sample_backend import SampleBackend
-from torpor import Context
+from sample_context import CONTEXT
 from torpor_airflow.connections import secret_texts
 from torpor_airflow.operators import AirflowOperator
 from torpor_local.options import LocalRunOutcome
@@ -19,16 +19,6 @@ RULES = RULE | {"sample_lookups.**": "torpor_airflow.triggers.catalog:load_class
 WEB = "http://ann:of-the-vault@server.example.org:8443/"
 EXTRA = '{"conn_type": "http", "extra": {"authorization": "extra-hunter22", "region": "eu-west-1"}}'
 SETTINGS = '{"targets": [{"api_key": "json-hunter22", "dsn": "dsn-hunter22", "bucket": "reports"}]}'
-CONTEXT = Context(
-    namespace="team",
-    workflow="report",
-    task="load",
-    map_index=-1,
-    attempt=1,
-    segment=0,
-    taskrun="report-load-abcde",
-    uid="11111111-2222-3333-4444-555555555555",
-)
 
 
 @pytest.fixture(autouse=True)

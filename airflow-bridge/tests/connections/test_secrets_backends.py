@@ -14,7 +14,7 @@ from airflow.sdk import Connection, Variable
 from airflow.sdk.configuration import clear_secrets_backends_cache
 from local_play import RULE, play, statuses
 from sample_backend import SampleBackend, WaitingBackend
-from torpor import Context
+from sample_context import CONTEXT
 from torpor.deferral import TaskDeferred
 from torpor_airflow import environment
 from torpor_airflow.connections import pool_lookups
@@ -24,16 +24,6 @@ from torpor_local.options import LocalRunOutcome
 
 RULES = RULE | {"sample_lookups.**": "torpor_airflow.triggers.catalog:load_classes"}
 WEB = "http://ann:of-the-vault@server.example.org:8443/"
-CONTEXT = Context(
-    namespace="team",
-    workflow="report",
-    task="load",
-    map_index=-1,
-    attempt=1,
-    segment=0,
-    taskrun="report-load-abcde",
-    uid="11111111-2222-3333-4444-555555555555",
-)
 
 
 @pytest.fixture(autouse=True)

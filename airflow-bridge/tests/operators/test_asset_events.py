@@ -6,19 +6,10 @@ from typing import Any
 import pytest
 import torpor_airflow  # noqa: F401 - before Airflow
 from airflow.sdk import Asset
-from torpor import Context, TaskFailed
+from sample_context import CONTEXT
+from torpor import TaskFailed
 from torpor_airflow.operators import AirflowOperator, asset_events, call
 
-CONTEXT = Context(
-    namespace="team",
-    workflow="report",
-    task="load",
-    map_index=-1,
-    attempt=1,
-    segment=0,
-    taskrun="report-load-abcde",
-    uid="11111111-2222-3333-4444-555555555555",
-)
 ROWS = {"name": "rows", "uri": "rows", "extra": {}}
 
 

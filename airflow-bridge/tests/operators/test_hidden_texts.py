@@ -1,4 +1,4 @@
-"""What an operator raises or hands to its trigger shows no secret, in whatever form it is."""
+"""The errors of an operator, and the arguments of its trigger, contain no secret in any form."""
 
 import traceback
 from collections.abc import Iterator

@@ -9,19 +9,9 @@ from typing import Any
 import pytest
 import torpor_airflow  # noqa: F401 - before Airflow
 from airflow.sdk.log import mask_secret
-from torpor import Context
+from sample_context import CONTEXT
 from torpor_airflow.operators import AirflowOperator, call, links
 
-CONTEXT = Context(
-    namespace="team",
-    workflow="report",
-    task="load",
-    map_index=-1,
-    attempt=1,
-    segment=0,
-    taskrun="report-load-abcde",
-    uid="11111111-2222-3333-4444-555555555555",
-)
 JOB, HELP = "https://jobs.example.org/1", "https://help.example.org/"
 
 

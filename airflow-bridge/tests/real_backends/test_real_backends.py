@@ -18,7 +18,7 @@ from airflow.sdk import Connection
 from airflow.sdk.configuration import clear_secrets_backends_cache
 from airflow.sdk.exceptions import AirflowNotFoundException
 from local_play import RULE, play
-from torpor import Context
+from sample_context import CONTEXT
 from torpor_airflow.connections.user_backend import BackendFailedError
 from torpor_airflow.operators import AirflowOperator
 
@@ -27,16 +27,6 @@ pytest.importorskip("airflow.providers.hashicorp")
 
 WEB = "http://ann:of-the-vault@server.example.org:8443/"
 VARIABLES = {"region": "eu-1", "note": "also-of-the-vault"}
-CONTEXT = Context(
-    namespace="team",
-    workflow="report",
-    task="load",
-    map_index=-1,
-    attempt=1,
-    segment=0,
-    taskrun="report-load-abcde",
-    uid="11111111-2222-3333-4444-555555555555",
-)
 _VAULT = "airflow.providers.hashicorp.secrets.vault.VaultBackend"
 _SECRETS_MANAGER = "airflow.providers.amazon.aws.secrets.secrets_manager.SecretsManagerBackend"
 _PARAMETER_STORE = "airflow.providers.amazon.aws.secrets.systems_manager.SystemsManagerParameterStoreBackend"

@@ -14,7 +14,7 @@ SECONDS_MAX = 60.0
 
 
 class SampleBackend(BaseSecretsBackend):
-    """Has what its arguments say, and records what it is asked for, and in which thread."""
+    """Has the values of its arguments, and records each query with its thread."""
 
     asked: list[tuple[str, int]] = []  # noqa: RUF012 - of all instances: Airflow makes them
 
