@@ -197,7 +197,7 @@ class HelpLink(BaseOperatorLink):
 
 
 class LinkedOperator(BaseOperator):
-    """Has links, and fails if it is told to."""
+    """Has links, and fails if its argument says so."""
 
     operator_extra_links = (JobLink(), HelpLink())
 

@@ -48,7 +48,7 @@ FILES = {
     "queries/check.sql": "SELECT '{{ params.day }}'",
     "queries/mapped.sql": "SELECT {{ ti.map_index }}",
     "conf/tables.yaml": "[1, 2, 3]",
-    "unused/notes.txt": "nobody reads this",
+    "unused/notes.txt": "a file that no DAG reads",
 }
 
 
@@ -94,7 +94,7 @@ async def test_a_pod_finds_the_files_at_their_paths(tmp_path: Path, python: str)
     assert results["each"] == {0: ["SELECT 0", [], 6], 1: ["SELECT 1", [], 6]}
 
 
-def test_files_are_utf_8_whatever_the_locale_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_read_as_utf_8_in_any_locale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "dags").mkdir()
     text = READING.format(name="dag_in_ascii", read="TITLE = 'Straßen'")
     (tmp_path / "dags" / "dag_in_ascii.py").write_text(text, encoding="utf-8")

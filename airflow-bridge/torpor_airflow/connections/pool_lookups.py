@@ -26,7 +26,7 @@ class LookupOnLoopError(BaseException):
     """A query on the event loop, whose answer is not known yet."""
 
     def __init__(self, backend: UserBackend, query: BackendQuery) -> None:
-        super().__init__(f"{query} is asked for on the event loop")
+        super().__init__(f"a query for {query} on the event loop")
         self.backend = backend
         self.query = query
 

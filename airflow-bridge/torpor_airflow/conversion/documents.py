@@ -168,7 +168,7 @@ def _dag_findings(dag: Any) -> Iterator[ConversionFinding]:
         if getattr(dag, name, None):
             yield ConversionFinding(subject=dag.dag_id, text=f"argument {name} of the DAG: write a hook, or notify")
     if dag.allowed_run_types:
-        text = "argument allowed_run_types of the DAG: whoever may create Workflows starts a run by hand"
+        text = "argument allowed_run_types of the DAG: each account that may create Workflows can start a run by hand"
         yield ConversionFinding(subject=dag.dag_id, text=text)
     if (dag.max_active_tasks or 0) > _PARALLELISM_MAX:
         text = f"max_active_tasks {dag.max_active_tasks}: at most {_PARALLELISM_MAX}"

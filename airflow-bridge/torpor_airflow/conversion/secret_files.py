@@ -8,7 +8,7 @@ _NAMES = (".env*", "*.env", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "id_rsa
 _PRIVATE_KEY = re.compile(rb"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----")
 _JSON_FIELD = re.compile(rb'"private_key"\s{0,100}:')
 _BYTES_MAX = 900_000
-"""A larger file is too large for a ConfigMap, whatever it holds."""
+"""A larger file is too large for a ConfigMap in any case."""
 
 INSTEAD = "it may hold a secret, so no ConfigMap gets it: mount a Secret, or read it in the task"
 
